@@ -1,0 +1,355 @@
+"""The compiled contract: frozen, checked, with every expression compiled. What the view and the gates read.
+
+`contracts.load` makes these from YAML; `contracts.build` from Python. Both check the same rules, so a `Contract` that
+exists is a valid one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from tallystick.model.proposal import Quantifier
+from tallystick.model.values import Type
+
+Effect = Literal["read", "write", "preview"]
+Ref = tuple[str, ...]
+"""A dotted path an expression reads: `("args", "amount")`, `("invoice", "status")`, `("result", "status")`."""
+
+
+class Expr(Protocol):
+    """A compiled CEL expression over exact values."""
+
+    @property
+    def source(self) -> str:
+        """The text as written."""
+
+    @property
+    def refs(self) -> tuple[Ref, ...]:
+        """Every path the expression may read, without duplicates, in order of appearance."""
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
+        """Return the value under `env` (root name → value; records are mappings, entities map field → value).
+
+        Raises:
+            ExpressionError: a missing name, mixed types, overflow, division by zero.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntityType:
+    """A kind of entity and the declared types of its fields."""
+
+    kind: str
+    fields: Mapping[str, Type]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntityExpr:
+    """`invoice(args.invoice_id)`: an entity of `kind` whose id an expression gives.
+
+    `alias` is the name it has in expressions; the kind unless the contract gives another.
+    `each` is set for batch targets: the expression yields a list, one entity per item.
+    """
+
+    kind: str
+    id: Expr
+    alias: str
+    each: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Yield:
+    """What a successful result establishes: facts about entities of `kind`.
+
+    Attributes:
+        kind: entity kind.
+        at: JSON Pointer tokens of the record(s) in the result; `*` stands for every item.
+        id: tokens of the id, relative to the record; or, where `id_arg` is set, that argument gives the id.
+        fields: field name → tokens relative to the record.
+        id_arg: argument that is the entity's id, for results that do not echo it.
+    """
+
+    kind: str
+    at: tuple[str, ...]
+    fields: Mapping[str, tuple[str, ...]]
+    id: tuple[str, ...] | None = None
+    id_arg: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completeness:
+    """When a read is complete, so that it supports "all", "none" and counts.
+
+    Attributes:
+        flag: tokens of a boolean that says so.
+        next: tokens of a next-page marker; complete when missing, null, empty or false.
+        page_arg: argument that selects the page.
+        page_size: a page with that many items is not known to be the last.
+        items: tokens of the item list.
+        degraded: pointers of quality flags; a truthy one limits the read to presence.
+    """
+
+    flag: tuple[str, ...] | None = None
+    next: tuple[str, ...] | None = None
+    page_arg: str | None = None
+    page_size: int | None = None
+    items: tuple[str, ...] = ()
+    degraded: tuple[tuple[str, ...], ...] = ()
+    declared: bool = False  # the tool always answers completely
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """A call over several items: effects, obligations and outcomes are per item.
+
+    Attributes:
+        arg: the argument that is the list.
+        key: tokens of the item's id inside an argument item; empty when the item is the id.
+        results: tokens of the per-item answers in the result.
+        result_key: tokens of the item's id inside an answer.
+        ok: predicate over `item` (one answer) that says it succeeded.
+    """
+
+    arg: str
+    key: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    result_key: tuple[str, ...] = ()
+    ok: Expr | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settle:
+    """How doubt about a write is resolved: after reading with `tool`, `shows` true means it happened.
+
+    `args` maps the read's arguments to expressions over the doubtful call's `args`. `lag_seconds`: a read sooner than
+    this after the call cannot show that nothing happened.
+    """
+
+    tool: str
+    shows: Expr
+    args: Mapping[str, Expr] = field(default_factory=dict)
+    lag_seconds: int = 0
+
+
+RequirementKind = Literal["fact", "known", "confirmed", "argument", "read", "previewed", "approval", "any"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Requirement:
+    """One piece of evidence a consequential call needs before it runs.
+
+    Attributes:
+        id: name within the tool; appears in reasons.
+        kind: fact: `expr` over args and entity facts is true. known: the entity `entity` has been read, by that very
+            id. confirmed: the host recorded the user's choice of `entity`. argument: argument `arg` equals what the newest
+            good receipt of `tool` says at `pointer`. read: `tool` answered well, with `expr` (over its `args`) true.
+            previewed: the last preview by this tool with equal `args_equal` arguments succeeded, and with `expr` (over
+            `args` and `preview`) true. approval: a principal with role `role` approved this call. any: one of
+            `options` is met.
+        when: the requirement applies only where this is true; missing evidence for it makes the requirement apply.
+        fresh: `write`: evidence is newer than the last write to that entity; an int: not older than so many seconds.
+        message: the author's sentence for the agent, if any.
+    """
+
+    id: str
+    kind: RequirementKind
+    expr: Expr | None = None
+    entity: EntityExpr | None = None
+    arg: str | None = None
+    tool: str | None = None
+    pointer: tuple[str, ...] = ()
+    args_equal: tuple[str, ...] = ()
+    role: str | None = None
+    options: tuple[Requirement, ...] = ()
+    when: Expr | None = None
+    fresh: Literal["write"] | int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tool:
+    """One tool under contract.
+
+    Attributes:
+        effect: default effect class; `effect_cases` (condition over args, class) are tried first, in order.
+        args: declared types of arguments; undeclared ones are `json`.
+        args_schema: the tool's own JSON Schema, or None.
+        target: entities a write addresses (or a read asks about), named for expressions.
+        bind: further entities reachable through facts, in order.
+        yields: facts a good result establishes.
+        once_per: expressions whose values identify the effect; empty: all arguments but the idempotency key.
+        idempotency_arg: argument that carries an idempotency key.
+        dedupes_by_key: the tool promises that the same key and arguments have one effect.
+        ok: predicate over `result` (and `args`) that says a write succeeded.
+        no_effect: predicate that says nothing happened (a declared rejection).
+        pending: predicate that says it is not finished yet.
+        terminal: values of `status_at` that are final; anything else is not.
+        echoes: (argument, result tokens) pairs that must agree for the receipt to speak about this call.
+    """
+
+    name: str
+    effect: Effect
+    effect_cases: tuple[tuple[Expr, Effect], ...] = ()
+    declared: bool = True
+    args: Mapping[str, Type] = field(default_factory=dict)
+    args_schema: Mapping[str, Any] | None = None
+    target: tuple[EntityExpr, ...] = ()
+    bind: tuple[EntityExpr, ...] = ()
+    yields: tuple[Yield, ...] = ()
+    once_per: tuple[Expr, ...] = ()
+    idempotency_arg: str | None = None
+    dedupes_by_key: bool = False
+    needs_approval: str | None = None  # role, or "" for any principal
+    ok: Expr | None = None
+    no_effect: Expr | None = None
+    pending: Expr | None = None
+    status_at: tuple[str, ...] = ()
+    terminal: tuple[str, ...] = ()
+    echoes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    batch: Batch | None = None
+    complete: Completeness | None = None
+    settle: Settle | None = None
+    requires: tuple[Requirement, ...] = ()
+    volatile: bool = False  # polling it is progress
+    lag_seconds: int = 0  # how long a read may miss a write
+    secrets: tuple[tuple[str, ...], ...] = ()  # pointers into args or result redacted before storage
+    schema_sha256: str | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConditionRule:
+    """A standing condition: where `when` holds for an entity of `kind`, the tools in `removes` are removed.
+
+    `until` (over the entity's facts) lifts it by evidence; an approval by `authority` for the entity lifts it too.
+    `fallback_tools` stay admissible and leave it aside.
+    """
+
+    id: str
+    kind: str | None
+    when: Expr | None
+    removes: tuple[str, ...]
+    status: str
+    prerequisite: str
+    authority: str
+    fallback: str
+    until: Expr | None = None
+    fallback_tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exclusion:
+    """At most one of `tools` may take effect per value of `per` (one expression per tool over its args)."""
+
+    id: str
+    tools: tuple[str, ...]
+    per: Mapping[str, Expr]
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Derivation:
+    """How a claimed value is recomputed: an aggregate over what receipts of `tool` say at `pointer`.
+
+    Attributes:
+        source: the text as written.
+        function: identity | sum | count | min | max | list | set | first | last | expr.
+        tool: the receipts read; `None` for `expr`, which reads entity facts.
+        pointer: tokens; `*` stands for every item.
+        where: filter over `item` (the record two levels up is `item`; see docs) and `args`.
+        expr: for `expr`: a CEL expression over entity facts of the slot's scope.
+    """
+
+    source: str
+    function: Literal["identity", "sum", "count", "min", "max", "list", "set", "first", "last", "expr"]
+    tool: str | None = None
+    pointer: tuple[str, ...] = ()
+    where: Expr | None = None
+    expr: Expr | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObligationRule:
+    """Template of something owed. Instances are frozen per run: one, or one per binding of `each`.
+
+    Attributes:
+        by: tool whose effect discharges it (event kind), with `args` (argument → expression over the task's bindings).
+        kind: event: once discharged, stays discharged. state: `fact` must hold now.
+        entity: entity the instance is about, over task bindings.
+        when: applies only where true over facts; unknown means still owed.
+        each: task binding that is a list: one instance per item, bound to `item`.
+    """
+
+    id: str
+    kind: Literal["event", "state"]
+    by: str | None = None
+    entity: EntityExpr | None = None
+    args: Mapping[str, Expr] = field(default_factory=dict)
+    fact: Expr | None = None
+    when: Expr | None = None
+    each: str | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slot:
+    """A value the final answer must contain."""
+
+    name: str
+    type: Type
+    derive: Derivation
+    entity: EntityExpr | None = None
+    quantifier: Quantifier = "one"
+    required: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contract:
+    """A standing contract for a set of tools, with the template of its tasks.
+
+    Attributes:
+        text: the source text, stored in each run's first event; "" only for `EMPTY`.
+        inputs: names and types of the task's bindings (`task: inputs:`).
+        closed: a tool the contract does not mention is refused when it is consequential or of unknown effect.
+    """
+
+    name: str
+    version: str
+    text: str
+    sha256: str
+    entities: Mapping[str, EntityType] = field(default_factory=dict)
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    conditions: tuple[ConditionRule, ...] = ()
+    exclusive: tuple[Exclusion, ...] = ()
+    inputs: Mapping[str, Type] = field(default_factory=dict)
+    owes: tuple[ObligationRule, ...] = ()
+    answer: tuple[Slot, ...] = ()
+    closed: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Principal:
+    """Who may approve, waive or settle, and the raw Ed25519 public key that proves it."""
+
+    id: str
+    role: str
+    public_key: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """What one run owes, frozen at its start.
+
+    Attributes:
+        request: what the requester asked, in words.
+        bindings: input name → exact value; the contract's obligations and slots are instantiated over them.
+        principals: who may sign.
+        need_answer: whether the contract's answer slots are demanded.
+    """
+
+    request: str = ""
+    bindings: Mapping[str, Any] = field(default_factory=dict)
+    principals: tuple[Principal, ...] = ()
+    need_answer: bool = True

@@ -1,0 +1,1 @@
+"""The invoice desk, and the demo that runs on it. All of it is simulated."""
