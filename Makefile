@@ -19,8 +19,8 @@ test: .venv/.dev ## the whole test suite
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 lint: .venv/.dev ## formatting, lint, types, layers
-	$(BIN)/ruff check src tests benchmarks requirements
-	$(BIN)/ruff format --check src tests benchmarks requirements
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -28,8 +28,8 @@ check: ## exactly what CI runs: lint, then test
 	bash .ci/run
 
 fix: .venv/.dev ## let ruff fix and format what it can
-	$(BIN)/ruff check --fix src tests benchmarks requirements
-	$(BIN)/ruff format src tests benchmarks requirements
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
 
 docs: .venv/.dev ## write the generated pages again (docs/reference/cli.md)
 	$(BIN)/python -m tests.docs.generate
