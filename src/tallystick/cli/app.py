@@ -1,0 +1,86 @@
+"""The typer application, and what happens to errors: one line on stderr and an exit code, never a traceback.
+
+Exit codes: 0 done and clean; 1 done, and there is something to look at (findings, a file that does not verify, a
+decision that does not recheck); 2 the input cannot be used; 3 a defect of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version
+from typing import Annotated, Any, Final
+
+import typer
+
+from tallystick.cli import console
+from tallystick.errors import ForgedEventError, TallystickError
+
+DONE: Final = 0
+LOOK: Final = 1
+BAD_INPUT: Final = 2
+DEFECT: Final = 3
+INTERRUPTED: Final = 130
+
+# typer ships its own copy of click since 0.20 and used the package before; its public BadParameter leads to either.
+_ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="tallystick",
+    help="Evidence, not words: gates, a receipt ledger and audits for tool-using LLM agents.",
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        console.say(f"tallystick {version('tallystick')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    context: typer.Context,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        console.say(context.get_help())
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit the process with its code."""
+    sys.exit(run(args))
+
+
+def run(args: list[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    try:
+        code = app(args=args, prog_name="tallystick", standalone_mode=False)
+    except TallystickError as bad:
+        console.complain(str(bad))
+        return LOOK if isinstance(bad, ForgedEventError) else BAD_INPUT
+    except _ClickException as bad:
+        console.complain(bad.format_message())
+        return BAD_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        console.complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`| head`); point stdout at nothing so that interpreter shutdown does not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except OSError as bad:
+        console.complain(f"{bad.filename}: {(bad.strerror or str(bad)).lower()}" if bad.filename else str(bad).lower())
+        return BAD_INPUT
+    except Exception as bad:  # the last resort, so that a defect of ours is one line too
+        if os.environ.get("TALLYSTICK_DEBUG"):
+            raise
+        console.complain(f"a defect in tallystick: {type(bad).__name__}: {bad}")
+        console.note("set TALLYSTICK_DEBUG=1 to see the traceback")
+        return DEFECT
+    return code if isinstance(code, int) else DONE
