@@ -1,1 +1,30 @@
-"""View."""
+"""The read model of one run, folded from its events."""
+
+from tallystick.view.keys import effect_keys, effect_of, targets_of
+from tallystick.view.outcome import Judged, judge
+from tallystick.view.records import (
+    ApprovalRecord,
+    CallRecord,
+    ConditionRecord,
+    EffectRecord,
+    Fact,
+    ObligationRecord,
+    ReceiptRecord,
+)
+from tallystick.view.view import View
+
+__all__ = [
+    "ApprovalRecord",
+    "CallRecord",
+    "ConditionRecord",
+    "EffectRecord",
+    "Fact",
+    "Judged",
+    "ObligationRecord",
+    "ReceiptRecord",
+    "View",
+    "effect_keys",
+    "effect_of",
+    "judge",
+    "targets_of",
+]

@@ -1,0 +1,130 @@
+"""What a call addresses: its effect class, its entities, and the identity of the effects it may realise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tallystick.contracts.types import Effect, EntityExpr, Tool
+from tallystick.errors import ExpressionError
+from tallystick.model.canonical import canonical
+from tallystick.model.events import tagged
+from tallystick.model.pointer import MISSING, resolve
+from tallystick.model.values import EntityRef, Money, Quantity, plain
+
+
+def effect_of(tool: Tool, args: Mapping[str, Any]) -> Effect:
+    """Return the effect class of a call. A case that cannot be evaluated counts as a write."""
+    for condition, effect in tool.effect_cases:
+        try:
+            if condition.evaluate({"args": args}) is True:
+                return effect
+        except ExpressionError:
+            # A missing argument makes the condition false (`args.confirm` not given); anything else fails closed.
+            if any(ref[0] == "args" and len(ref) > 1 and ref[1] not in args for ref in condition.refs):
+                continue
+            return "write"
+    return tool.effect
+
+
+def id_text(value: Any) -> str | None:
+    """Return the opaque id text of a JSON value, or None where it cannot be an id."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None
+
+
+def entity_of(expr: EntityExpr, env: Mapping[str, Any]) -> tuple[EntityRef, ...]:
+    """Return the entities an entity expression names under `env`; empty where it cannot be evaluated."""
+    try:
+        value = expr.id.evaluate(env)
+    except ExpressionError:
+        return ()
+    if expr.each:
+        items = value if isinstance(value, (list, tuple)) else ()
+        return tuple(EntityRef(expr.kind, text) for text in map(id_text, items) if text is not None)
+    text = id_text(value)
+    return () if text is None else (EntityRef(expr.kind, text),)
+
+
+def targets_of(tool: Tool, args: Mapping[str, Any]) -> tuple[EntityRef, ...]:
+    """Return the entities a call addresses, in declaration order."""
+    env = {"args": args}
+    return tuple(ref for expr in tool.target for ref in entity_of(expr, env))
+
+
+def batch_items(tool: Tool, args: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the item ids of a batch call, or None for a call that is not one."""
+    if tool.batch is None:
+        return None
+    items = args.get(tool.batch.arg)
+    if not isinstance(items, (list, tuple)):
+        return None
+    found = []
+    for item in items:
+        value = resolve(item, tool.batch.key) if tool.batch.key else item
+        text = id_text(value) if value is not MISSING else None
+        found.append(text if text is not None else canonical(tagged(item)).decode())
+    return tuple(found)
+
+
+def effect_keys(tool: Tool, args: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the canonical keys of the effects a call may realise: tool + canonical identifying values, per batch item.
+
+    Idempotency keys are never part of it (the runtime mints those). Ids are compared as written: `01` is not `1`.
+    """
+    items = batch_items(tool, args)
+    if items is not None:
+        return tuple(f"{tool.name}[{canonical(item).decode()}]" for item in items)
+    if tool.once_per:
+        env = {"args": typed_args(tool, args)}  # 420 and "420.00" are one amount of money
+        values = []
+        for expr in tool.once_per:
+            try:
+                values.append(key_value(expr.evaluate(env)))
+            except ExpressionError:
+                values.append(None)
+        return (tool.name + canonical(values).decode(),)
+    rest = {k: v for k, v in args.items() if k != tool.idempotency_arg}
+    return (tool.name + canonical(key_value(rest)).decode(),)
+
+
+def key_value(value: Any) -> Any:
+    """Return the canonical JSON stand-in of an exact value, for use in keys and digests."""
+    if isinstance(value, Money):
+        return {"money": [plain(value.amount.normalize()), value.currency]}
+    if isinstance(value, Quantity):
+        return {"quantity": [plain(value.amount.normalize()), value.unit]}
+    if isinstance(value, (frozenset, set)):
+        return sorted((key_value(v) for v in value), key=canonical)
+    if isinstance(value, Mapping):
+        return {k: key_value(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [key_value(v) for v in value]
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return tagged(value)
+
+
+def typed_args(tool: Tool, args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `args` with declared types applied, for expressions; a value that does not fit is left out.
+
+    Leaving it out makes every expression over it an error, which a gate reads as "not met".
+    """
+    if not tool.args:
+        return args
+    typed = dict(args)
+    for name, kind in tool.args.items():
+        if name not in typed:
+            continue
+        unit = None
+        if kind.unit_from is not None:
+            stated = resolve(args, tuple(kind.unit_from.strip("/").split("/")))
+            unit = stated if isinstance(stated, str) else None
+        try:
+            typed[name] = kind.parse(typed[name], unit=unit)
+        except ValueError:
+            del typed[name]
+    return typed

@@ -1,0 +1,206 @@
+"""What a result says about its call, judged at every level: transport, protocol, body, declared predicates.
+
+An envelope's flag is one signal of several. A write counts as done only on positive evidence; an error from a write is
+*unknown* until shown otherwise; a read that failed establishes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tallystick.contracts.types import Effect, Tool
+from tallystick.errors import ExpressionError
+from tallystick.model.events import Outcome
+from tallystick.model.pointer import MISSING, join, resolve
+from tallystick.model.values import same
+
+_ERROR_STATES: Final = frozenset({"error", "failed", "failure", "errored", "denied", "rejected"})
+_PENDING_STATES: Final = frozenset(
+    {"pending", "queued", "running", "in_progress", "in progress", "processing", "submitted", "accepted", "scheduled",
+     "waiting", "working", "started"}
+)  # fmt: skip
+_STATE_KEYS: Final = frozenset({"status", "state"})
+_DRY_KEYS: Final = frozenset({"is_dry_run", "dry_run", "dryrun", "simulated", "is_simulated", "simulation"})
+_DROPPED_KEYS: Final = frozenset(
+    {"dropped_fields", "rejected_fields", "ignored_fields", "failed_fields", "not_applied", "skipped_fields"}
+)
+_FAILURE_WORDS: Final = ("error", "fail", "could not", "couldn't", "cannot", "can't", "unable", "denied", "not found",
+                         "timed out", "timeout", "refused", "rejected", "exception", "invalid")  # fmt: skip
+MAX_NODES: Final = 100_000
+"""Nodes of a body searched for error markers; beyond that a write's outcome is *unknown*."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An outcome with why: a stable code, the JSON Pointer it was read at, and a sentence."""
+
+    outcome: Outcome
+    code: str = "ok"
+    pointer: str = ""
+    message: str = ""
+
+
+def markers(value: Any) -> Iterator[tuple[str, tuple[str | int, ...], Any]]:
+    """Yield (kind, path, value) for every marker in a JSON body, outermost first.
+
+    Kinds: `error` (isError, error, errors, status error, success/ok false), `pending`, `dry_run`, `dropped`, and `limit`
+    when the body has more than `MAX_NODES` nodes.
+    """
+    queue: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
+    at = 0
+    while at < len(queue):
+        path, here = queue[at]
+        at += 1
+        if at > MAX_NODES:
+            yield "limit", path, None
+            return
+        if isinstance(here, Mapping):
+            for key, item in here.items():
+                name = str(key)
+                low = name.lower()
+                if low in ("iserror", "is_error"):
+                    if item is True:
+                        yield "error", (*path, name), item
+                elif low in ("error", "errors", "err"):
+                    # A count (`errors: 1`) or an empty list is no error of this call; a text, object or list is.
+                    if item is True or (isinstance(item, (str, list, Mapping)) and len(item) > 0):
+                        yield "error", (*path, name), item
+                elif low in ("success", "ok", "succeeded"):
+                    if item is False:
+                        yield "error", (*path, name), item
+                elif low in _STATE_KEYS and isinstance(item, str):
+                    if item.lower() in _ERROR_STATES:
+                        yield "error", (*path, name), item
+                    elif item.lower() in _PENDING_STATES:
+                        yield "pending", (*path, name), item
+                elif low in ("timed_out", "timeout", "timedout"):
+                    if item is True:
+                        yield "pending", (*path, name), item
+                elif low in _DRY_KEYS:
+                    if item is True:
+                        yield "dry_run", (*path, name), item
+                elif low in _DROPPED_KEYS and isinstance(item, list) and item:
+                    yield "dropped", (*path, name), item
+                if isinstance(item, (Mapping, list)):
+                    queue.append(((*path, name), item))
+        elif isinstance(here, list):
+            queue.extend(((*path, i), item) for i, item in enumerate(here) if isinstance(item, (Mapping, list)))
+
+
+def _holds(expr: Any, env: Mapping[str, Any]) -> bool | None:
+    """Return the truth of a predicate, or None where it cannot be evaluated."""
+    try:
+        return expr.evaluate(env) is True
+    except ExpressionError:
+        return None
+
+
+def judge(
+    tool: Tool | None,
+    effect: Effect,
+    args: Mapping[str, Any],
+    value: Any,
+    *,
+    flag: str = "unset",
+    text: str | None = None,
+    transport_error: str | None = None,
+    dry_run: bool = False,
+    synthetic: bool = False,
+    target_ids: tuple[str, ...] = (),
+) -> Judged:
+    """Return what came of a call.
+
+    Args:
+        tool: its contract, if any.
+        effect: the call's effect class.
+        args: the dispatched arguments.
+        value: the structured result, the parsed JSON body, or the text where it is not JSON.
+        flag: what the envelope said.
+        text: the text channel, if there is one.
+        transport_error: exception or protocol error text; the call may or may not have run.
+        dry_run: the transport says it was a dry run.
+        synthetic: made by a framework, not by the tool.
+        target_ids: ids the call addresses; a text answer of a write is positive only if it names one.
+    """
+    write = effect == "write"
+    if transport_error is not None:
+        if tool is not None and tool.no_effect is not None and _holds(tool.no_effect, {"args": args, "result": value}):
+            return Judged("no_effect", "result.rejected", "", "the tool declares this answer a rejection")
+        return Judged("unknown" if write else "no_effect", "result.transport_error", "", "the call ended in an error")
+    if synthetic:
+        return Judged("unknown" if write else "no_effect", "result.synthetic", "", "a framework made this result")
+    env = {"args": args, "result": value}
+    if tool is not None and tool.no_effect is not None and _holds(tool.no_effect, env):
+        return Judged("no_effect", "result.rejected", "", "the tool declares this answer a rejection")
+    if flag == "error":
+        return Judged("unknown" if write else "no_effect", "result.error_flag", "", "the result is flagged an error")
+    batch = tool.batch if tool is not None else None
+    found: dict[str, tuple[tuple[str | int, ...], Any]] = {}
+    for kind, path, item in markers(value):
+        if batch is not None and kind == "error" and _inside(path, batch.results):
+            continue  # judged per item
+        found.setdefault(kind, (path, item))
+    if "limit" in found and write:
+        return Judged("unknown", "result.too_large", "", "the result is too large to be judged")
+    if dry_run or "dry_run" in found:
+        pointer = join(found["dry_run"][0]) if "dry_run" in found else ""
+        return Judged("simulated" if write else "ok", "result.simulated", pointer, "the effect was simulated")
+    if "error" in found:
+        path, item = found["error"]
+        message = f"the body reports an error at {join(path)}"
+        return Judged("unknown" if write else "no_effect", "result.nested_error", join(path), message)
+    return _judge_write(tool, args, value, env, found, text, target_ids) if write else _judge_read(tool, env, value)
+
+
+def _judge_read(tool: Tool | None, env: Mapping[str, Any], value: Any) -> Judged:
+    if tool is not None and tool.ok is not None and _holds(tool.ok, env) is not True:
+        return Judged("no_effect", "result.not_ok", "", "the declared success predicate is not met")
+    if value is None:
+        return Judged("ok", "result.empty", "", "the result is empty")
+    return Judged("ok")
+
+
+def _judge_write(
+    tool: Tool | None,
+    args: Mapping[str, Any],
+    value: Any,
+    env: Mapping[str, Any],
+    found: Mapping[str, tuple[tuple[str | int, ...], Any]],
+    text: str | None,
+    target_ids: tuple[str, ...],
+) -> Judged:
+    if tool is not None:
+        if tool.pending is not None and _holds(tool.pending, env):
+            return Judged("in_flight", "result.pending", "", "the tool declares this answer not final")
+        if tool.terminal:
+            status = resolve(value, tool.status_at or ("status",))
+            if status is not MISSING and status not in tool.terminal:
+                return Judged("in_flight", "result.pending", join(tool.status_at or ("status",)), "not a final state")
+        for arg, tokens in tool.echoes:
+            echoed = resolve(value, tokens)
+            if arg in args and echoed is not MISSING and not same(echoed, args[arg]):
+                return Judged("unknown", "result.echo", join(tokens), f"the result names another `{arg}`")
+        if tool.ok is not None:
+            if _holds(tool.ok, env):
+                return Judged("ok")
+            return Judged("unknown", "result.not_ok", "", "the declared success predicate is not met")
+    if "pending" in found:
+        path, item = found["pending"]
+        return Judged("in_flight", "result.pending", join(path), f"`{item}` is not a final state")
+    if "dropped" in found:
+        path, _ = found["dropped"]
+        return Judged("partial", "result.partial", join(path), "part of the change was not applied")
+    if isinstance(value, (Mapping, list)) and len(value) > 0:
+        return Judged("ok")
+    if isinstance(value, (int, bool)) or (value is not None and not isinstance(value, (str, Mapping, list))):
+        return Judged("ok") if value is not False else Judged("unknown", "result.not_ok", "", "the result is false")
+    words = (text or (value if isinstance(value, str) else "")).lower()
+    if words and any(i.lower() in words for i in target_ids if i) and not any(w in words for w in _FAILURE_WORDS):
+        return Judged("ok", "result.names_target")
+    return Judged("unknown", "result.no_positive_evidence", "", "nothing in the result shows that the write happened")
+
+
+def _inside(path: tuple[str | int, ...], results: tuple[str, ...]) -> bool:
+    return len(path) > len(results) and all(w in ("*", str(p)) for p, w in zip(path, results, strict=False))

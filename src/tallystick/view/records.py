@@ -1,0 +1,141 @@
+"""What the view remembers: calls, receipts, facts, effects, approvals, conditions, obligations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from tallystick.contracts.types import Effect, ObligationRule
+from tallystick.model.events import Approval, Outcome, Raised, Receipt
+from tallystick.model.values import EntityRef
+
+EffectStatus = Literal["in_flight", "done", "no_effect", "in_doubt", "pending", "partial", "simulated"]
+ObligationStatus = Literal["open", "discharged", "waived", "impossible", "not_applicable"]
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """One call: its intent, and where it stands. `seq` and `digest` are the intent's."""
+
+    id: str
+    seq: int
+    digest: str
+    tool: str
+    args: Mapping[str, Any]
+    args_text: str | None
+    effect: Effect
+    targets: tuple[EntityRef, ...]
+    effect_keys: tuple[str, ...]
+    native_id: str | None
+    turn: int | None
+    wish: str
+    idempotency_key: str | None
+    at: datetime | None
+    outcome: Outcome = "in_flight"
+    why: str = ""
+    in_doubt: bool = False
+    receipts: list[ReceiptRecord] = field(default_factory=list)
+    settled_by: str | None = None  # digest of the event that settled the doubt
+
+
+@dataclass(slots=True)
+class ReceiptRecord:
+    """One receipt, with its parsed value and the judged outcome.
+
+    `value` is the structured channel where there is one, else the parsed JSON body, else the text.
+    `observed_seq` is the position its observation dates from: its call's intent, or the original's for a cached one.
+    """
+
+    id: str
+    seq: int
+    digest: str
+    body: Receipt
+    call: CallRecord | None
+    value: Any
+    text: str | None
+    outcome: Outcome
+    code: str
+    pointer: str
+    observed_seq: int
+    observed_at: datetime | None
+
+    @property
+    def good(self) -> bool:
+        """Whether facts may be taken from it: live or imported, from the tool, and judged ok or partial."""
+        return (
+            self.outcome in ("ok", "partial")
+            and self.body.source != "replica"
+            and not self.body.synthetic
+            and self.call is not None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Entity, field, value, with the receipt it came from. `problem` is set where the value does not fit its type."""
+
+    value: Any
+    seq: int
+    digest: str
+    receipt: str
+    tool: str
+    pointer: str
+    observed_seq: int
+    observed_at: datetime | None
+    problem: str | None = None
+
+
+@dataclass(slots=True)
+class EffectRecord:
+    """A realised or attempted change, per effect key and attempt."""
+
+    key: str
+    tool: str
+    call: CallRecord
+    status: EffectStatus
+    receipt: ReceiptRecord | None = None
+    item: str | None = None  # batch item id
+
+
+@dataclass(slots=True)
+class ApprovalRecord:
+    """An approval or denial. `trusted` is False where its signature does not verify: it then has no force."""
+
+    seq: int
+    digest: str
+    body: Approval
+    trusted: bool
+    problem: str = ""
+    used_by: str | None = None  # call id
+    expires: datetime | None = None
+
+
+@dataclass(slots=True)
+class ConditionRecord:
+    """A condition raised in this run, and whether it is still open."""
+
+    seq: int
+    digest: str
+    body: Raised
+    open: bool = True
+    lifted_how: str = ""
+
+
+@dataclass(slots=True)
+class ObligationRecord:
+    """One obligation instance. `args` are the argument values the discharging call must have."""
+
+    id: str
+    rule: ObligationRule | None
+    kind: Literal["event", "state"]
+    tool: str | None
+    entity: EntityRef | None
+    args: Mapping[str, Any]
+    item: Any = None
+    text: str = ""
+    seq: int = 0
+    settled: Literal["waived", "impossible"] | None = None
+    settled_digest: str = ""
+    discharged_by: EffectRecord | None = None
