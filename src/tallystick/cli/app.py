@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 import typer
 
+from tallystick import __version__
 from tallystick.cli import console
 from tallystick.errors import ForgedEventError, TallystickError
 
@@ -37,7 +37,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        console.say(f"tallystick {version('tallystick')}")
+        console.say(f"tallystick {__version__}")
         raise typer.Exit
 
 

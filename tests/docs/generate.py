@@ -1,0 +1,132 @@
+"""Writes the reference pages that are read off the program: `make docs`. `test_reference.py` holds them in step."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+import tallystick
+from tallystick.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTE = "<!-- Written by `make docs`; do not edit. -->\n\n"
+CLI_INTRO = """\
+# Command line
+
+Every command with `--json` prints exactly one JSON object on stdout and nothing else; progress, hints and errors go to
+stderr. Colour follows the terminal and `NO_COLOR`.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | done, and clean |
+| 1 | done, and there is something to look at: findings, a file that does not verify, a decision that does not recheck |
+| 2 | the input cannot be used; stderr says what, where and what would be right |
+| 3 | a defect of ours; `TALLYSTICK_DEBUG=1` shows the traceback |
+| 130 | interrupted |
+"""
+
+
+def pages() -> dict[Path, str]:
+    """Each generated page's path and text."""
+    folder = ROOT / "docs" / "reference"
+    return {folder / "cli.md": cli_page(), folder / "api.md": api_page()}
+
+
+def cli_page() -> str:
+    """The command line: every command with its arguments and options."""
+    parts = [NOTE + CLI_INTRO]
+    group: Any = typer.main.get_command(app)
+    parts += [command_section(name, command) for name, command in group.commands.items()]
+    return "\n".join(parts)
+
+
+def command_section(name: str, command: Any) -> str:
+    """One command: usage, help, and a row for each parameter."""
+    visible = [p for p in command.params if not getattr(p, "hidden", False) and p.name != "help"]
+    arguments = [p for p in visible if p.param_type_name == "argument"]
+    usage = " ".join(["tallystick", name, "[OPTIONS]", *(argument_name(p) for p in arguments)])
+    lines = [f"## tallystick {name}\n", f"```text\n{usage}\n```\n", inspect.cleandoc(command.help or "") + "\n"]
+    if visible:
+        lines += ["| parameter | meaning |", "| --- | --- |"]
+        lines += [f"| {spelling(p)} | {meaning(p)} |" for p in visible]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def argument_name(parameter: Any) -> str:
+    """How an argument stands in the usage line."""
+    name = (parameter.metavar or parameter.name).upper() + ("..." if parameter.nargs == -1 else "")
+    return name if parameter.required else f"[{name}]"
+
+
+def spelling(parameter: Any) -> str:
+    """How a parameter is typed."""
+    if parameter.param_type_name == "argument":
+        return f"`{argument_name(parameter)}`"
+    names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
+    return names + ("" if parameter.is_flag else " *value*")
+
+
+def meaning(parameter: Any) -> str:
+    """Help and default, on one line."""
+    text = " ".join((parameter.help or "").split()).replace("|", "\\|")
+    default = parameter.default
+    if default in (None, False, ()) or callable(default) or default == [] or parameter.required:
+        return text
+    return f"{text} Default: `{getattr(default, 'value', default)}`."
+
+
+def api_page() -> str:
+    """The public names: signature and docstring of each name in `tallystick.__all__`."""
+    parts = [NOTE + "# Public names\n", "What `import tallystick` promises to keep. Everything else may change.\n"]
+    for name in sorted(tallystick.__all__):
+        thing = getattr(tallystick, name)
+        if inspect.ismodule(thing):
+            head, doc = f"module tallystick.{name}", thing.__doc__
+        elif callable(thing):
+            head, doc = f"{'class ' if inspect.isclass(thing) else ''}{name}{signature(thing)}", thing.__doc__
+        else:
+            head, doc = f"{name}: {type(thing).__name__}", None
+        parts.append(f"## {name}\n\n```text\n{head}\n```\n")
+        if doc:
+            parts.append(f"```text\n{inspect.cleandoc(doc)}\n```\n")
+        if inspect.isclass(thing) and not issubclass(thing, BaseException):
+            parts += [member(name, key, value) for key, value in vars(thing).items() if shown(key, value)]
+    return "\n".join(parts)
+
+
+def shown(key: str, value: Any) -> bool:
+    """Whether a member of a public class is public and has something to say."""
+    function = value.fget if isinstance(value, property) else value
+    return not key.startswith("_") and (inspect.isfunction(function) or isinstance(value, (classmethod, staticmethod)))
+
+
+def member(owner: str, key: str, value: Any) -> str:
+    """A method or property: signature and the first paragraph of its docstring."""
+    first = inspect.cleandoc(inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    if isinstance(value, property):
+        return f"**`{owner}.{key}`** {first}\n"
+    function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+    return f"**`{owner}.{key}{signature(function)}`** {first}\n"
+
+
+def signature(thing: Any) -> str:
+    """The signature as written, or nothing where there is none."""
+    try:
+        return str(inspect.signature(thing)).replace("'", "")
+    except (TypeError, ValueError):
+        return ""
+
+
+def main() -> None:
+    """Write every generated page."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
