@@ -1,9 +1,9 @@
 """RFC 8785 canonical JSON of our own envelope, with a fast path where it is provably the same.
 
 The envelope holds only strings, booleans, null, integers below 2^53, lists and objects (numbers that JSON would not
-keep exactly are tagged strings). For such values with ASCII keys, msgspec's sorted output is RFC 8785 byte for byte: UTF-8
-key order equals UTF-16 order for ASCII, both write integers in shortest form and escape the same characters. Anything
-else goes to the `rfc8785` package. `tests/model/test_canonical.py` holds the property.
+keep exactly are tagged strings). For such values with ASCII keys, msgspec's sorted output is RFC 8785 byte for byte:
+UTF-8 key order equals UTF-16 order for ASCII, both write integers in shortest form and escape the same characters.
+Anything else goes to the `rfc8785` package. `tests/model/test_canonical.py` holds the property.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ def canonical(value: Any) -> bytes:
     """Return the RFC 8785 bytes of `value`.
 
     Raises:
-        InputError: the value has an integer beyond 2^53 - 1, NaN, a lone surrogate or a type that is not JSON.
+        InputError: the value has an integer beyond 2^53 - 1, NaN, a lone surrogate, a type that is not JSON, or
+            nests too deep.
     """
-    if _is_plain(value):
-        try:
+    try:
+        if _is_plain(value):
             return _ENCODER.encode(value)
-        except (TypeError, ValueError, RecursionError) as bad:
-            raise InputError(f"cannot be written canonically: {bad}") from None
+    except (TypeError, ValueError, RecursionError) as bad:
+        raise InputError(f"cannot be written canonically: {bad}") from None
     return canonical_slow(value)
 
 

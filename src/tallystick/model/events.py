@@ -9,12 +9,12 @@ parsed out of them is derived and can be derived again.
 from __future__ import annotations
 
 import base64
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from tallystick.errors import InputError
-from tallystick.model.canonical import canonical, digest
+from tallystick.model.canonical import MAX_INTEGER, canonical, digest
 from tallystick.model.values import decimal_of, plain
 
 ENVELOPE_VERSION: Final = 1
@@ -26,6 +26,8 @@ GENESIS: Final = "0" * 64
 Role = Literal["runtime", "executor", "agent", "user", "principal", "host", "importer"]
 Outcome = Literal["not_started", "in_flight", "ok", "no_effect", "unknown", "partial", "simulated"]
 Source = Literal["live", "replica", "imported"]
+Int = Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
+"""An integer every JSON reader keeps exactly; `seal` and `unseal` refuse any other."""
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +45,7 @@ class Blob(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     sha256: str
-    size: int
+    size: Int
     text: str | None = None
     base64: str | None = None
     redacted: list[str] = []
@@ -100,14 +102,14 @@ class Intent(Body, frozen=True, kw_only=True, tag="intent"):
     args: Blob  # the arguments dispatched, as JSON
     raw_args: Blob | None = None  # the model's own argument text, where it differs
     native_id: str | None = None  # the framework's call id; may repeat, collide or be missing
-    turn: int | None = None
+    turn: Int | None = None
     wish: str = ""  # which obligation instance or user wish this serves; "" is the run's own task
     effect_keys: list[str] = []  # canonical keys of the effects this call may realise
     target: list[str] = []  # [kind, id] pairs flattened: the entities addressed
     idempotency_key: str | None = None
-    approval: str | None = None  # approval id consumed by this intent
+    approvals: list[str] = []  # ids of the approvals this intent uses up
     basis: list[str] = []  # digests of the events the admission relied on
-    judged_upto: int = 0  # seq up to which absence was judged
+    judged_upto: Int = 0  # seq up to which absence was judged
     now: str = ""  # RFC 3339 instant the decision was made at
 
 
@@ -142,7 +144,7 @@ class Refusal(Body, frozen=True, kw_only=True, tag="refusal"):
     decision: str = ""  # canonical JSON of the `Decision`
     fingerprint: str = ""  # same tool, arguments and reasons: same fingerprint
     now: str = ""
-    turn: int | None = None
+    turn: Int | None = None
 
 
 class Confirmation(Body, frozen=True, kw_only=True, tag="confirmation"):
@@ -283,7 +285,7 @@ class StopDecided(Body, frozen=True, kw_only=True, tag="stop.decided"):
 class Tenure(Body, frozen=True, kw_only=True, tag="tenure"):
     """A writer took the run's lease. A new epoch puts every open intent in doubt."""
 
-    epoch: int
+    epoch: Int
     holder: str
     forced: bool = False
 
@@ -293,7 +295,7 @@ class Damage(Body, frozen=True, kw_only=True, tag="damage"):
 
     code: str
     text: str
-    line: int | None = None
+    line: Int | None = None
 
 
 class OperationClosed(Body, frozen=True, kw_only=True, tag="operation.closed"):
@@ -330,9 +332,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
         prev: digest of the event before it (`GENESIS` for the first).
     """
 
-    v: int
+    v: Int
     run: str
-    seq: int
+    seq: Int
     at: str
     actor: Actor
     body: AnyBody
@@ -360,13 +362,16 @@ def seal(event: Event) -> Sealed:
     """Return `event` with its RFC 8785 bytes and SHA-256.
 
     Raises:
-        InputError: a string holds a lone surrogate, or an integer is beyond 2^53 - 1.
+        InputError: a string holds a lone surrogate, an integer is beyond 2^53 - 1, or a field has a value of the wrong
+            type or outside its list, so that the event could be written but never read again.
     """
     # Every field is typed, every key is an ASCII field name, so msgspec's sorted bytes are RFC 8785 (see canonical.py);
-    # the property test compares this against `canonical(to_builtins(event))`.
+    # the property test compares this against `canonical(to_builtins(event))`. Structs are not checked when they are
+    # made, so the bytes are read back once: what is appended must be readable for ever.
     try:
         raw = _ENCODER.encode(event)
-    except (UnicodeEncodeError, ValueError) as bad:
+        _DECODER.decode(raw)
+    except (TypeError, ValueError, RecursionError) as bad:
         raise InputError(f"an event cannot be written: {bad}") from None
     return Sealed(event=event, raw=raw, digest=digest(raw))
 
@@ -381,6 +386,10 @@ def unseal(raw: bytes) -> Sealed:
         event = _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as bad:
         raise InputError(f"not an event: {bad}") from None
+    if event.v != ENVELOPE_VERSION:
+        raise InputError(
+            f"envelope version {event.v}, this version reads {ENVELOPE_VERSION}", fix="read it with a newer tallystick"
+        )
     if _ENCODER.encode(event) != raw:
         raise InputError("not in canonical form (RFC 8785), or it has fields this version does not know")
     return Sealed(event=event, raw=raw, digest=digest(raw))
@@ -389,22 +398,40 @@ def unseal(raw: bytes) -> Sealed:
 def args_digest(args: Any) -> str:
     """Return the SHA-256 of a call's arguments in canonical form; what approvals are bound to.
 
-    Numbers are compared by what was written: integers beyond 2^53 and decimals are tagged strings here.
+    Numbers are compared by value and exactly: integers beyond 2^53 and decimals are tagged strings here.
+
+    Raises:
+        InputError: the arguments hold NaN, a lone surrogate, something that is not JSON, or nest too deep.
     """
-    return digest(canonical(tagged(args)))
+    try:
+        return digest(canonical(tagged(args)))
+    except (ValueError, RecursionError) as bad:
+        raise InputError(f"arguments have no canonical form: {bad}") from None
 
 
 def tagged(value: Any) -> Any:
-    """Return `value` with every number that JSON may not keep exactly written as `{"$num": "digits"}`."""
+    """Return `value` with every number that JSON may not keep exactly written as `{"$num": "digits"}`.
+
+    Different values never look the same afterwards: a member itself called `$num`, `$$num`, … gets one more `$`.
+
+    Raises:
+        ValueError: a number is not finite, or something is not a JSON value.
+    """
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return {k: tagged(v) for k, v in value.items()}
+        return {_escaped(k): tagged(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [tagged(v) for v in value]
-    if isinstance(value, int) and -(2**53) < value < 2**53:
+    if isinstance(value, int) and -MAX_INTEGER <= value <= MAX_INTEGER:
         return value
     number = decimal_of(value)
-    if number == number.to_integral_value() and abs(number) < 2**53:
+    if number == number.to_integral_value() and number.copy_abs() <= MAX_INTEGER:
         return int(number)
-    return {"$num": plain(number.normalize())}
+    # Not `normalize()`: it rounds to the thread's decimal context.
+    digits = plain(number)
+    return {"$num": digits.rstrip("0").rstrip(".") if "." in digits else digits}
+
+
+def _escaped(key: Any) -> Any:
+    return "$" + key if isinstance(key, str) and key.startswith("$") and key.lstrip("$") == "num" else key

@@ -160,7 +160,10 @@ def _write(value: Any, out: list[str], depth: int) -> None:
             raise InputError("a string holds a lone surrogate") from None
         out.append(json.dumps(value, ensure_ascii=False))
     elif isinstance(value, int):
-        out.append(str(value))
+        try:
+            out.append(str(value))
+        except ValueError:  # CPython's limit on integer text
+            raise InputError(f"an integer of more than {MAX_NUMBER_CHARS} digits") from None
     elif isinstance(value, Decimal):
         if not value.is_finite():
             raise InputError(f"`{value}` is not JSON")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 MISSING: Final = object()
 """What `resolve` returns when nothing is there; distinct from a JSON null."""
+_BAD_ESCAPE: Final = re.compile("~(?![01])")
+_INDEX: Final = re.compile("0|[1-9][0-9]{0,17}")
 
 
 def split(pointer: str) -> tuple[str, ...]:
@@ -21,7 +24,7 @@ def split(pointer: str) -> tuple[str, ...]:
         raise ValueError(f"a JSON Pointer starts with `/`, got `{pointer}`")
     tokens = []
     for token in pointer[1:].split("/"):
-        if "~" in token.replace("~0", "").replace("~1", ""):
+        if _BAD_ESCAPE.search(token):
             raise ValueError(f"`~` must be written `~0` in the JSON Pointer `{pointer}`")
         tokens.append(token.replace("~1", "/").replace("~0", "~"))
     return tuple(tokens)
@@ -38,7 +41,7 @@ def step(value: Any, token: str) -> Any:
         return value.get(token, MISSING)
     if isinstance(value, (list, tuple)):
         # RFC 6901 section 4: an array index is 0 or has no leading zero; `-` names no existing item.
-        if token.isascii() and token.isdigit() and (token == "0" or token[0] != "0"):
+        if _INDEX.fullmatch(token):
             index = int(token)
             return value[index] if index < len(value) else MISSING
         return MISSING

@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime
 from decimal import Context, Decimal, InvalidOperation, localcontext
 from typing import Any, Final
 
-EXACT: Final = Context(prec=2_000, Emax=999_999, Emin=-999_999)
-"""Arithmetic context wide enough that sums and products of amounts never round."""
+EXACT: Final = Context(prec=10_000, Emax=999_999, Emin=-999_999)
+"""Arithmetic context wide enough that sums of amounts and the product of two never round (4,000 digits each)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,21 +125,31 @@ def decimal_of(value: Any) -> Decimal:
     raise ValueError(f"a {type(value).__name__} is not a number")
 
 
+_INSTANT: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.([0-9]+))?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
+)
+
+
 def instant_of(value: Any) -> datetime:
-    """Return the UTC instant an RFC 3339 text states.
+    """Return the UTC instant an RFC 3339 text states (seconds may be left out, as ISO 8601 allows).
 
     Raises:
-        ValueError: not RFC 3339, or without a zone (a local time is not an instant).
+        ValueError: not RFC 3339, without a zone (a local time is not an instant), finer than a microsecond (it would
+            have to be rounded), or outside the years 1 to 9999.
     """
     if not isinstance(value, str):
         raise ValueError(f"a {type(value).__name__} is not an instant")
-    try:
-        when = datetime.fromisoformat(value)
-    except ValueError:
-        raise ValueError(f"`{value[:60]}` is not an RFC 3339 instant") from None
-    if when.tzinfo is None or "T" not in value.upper().replace(" ", "T"):
+    found = _INSTANT.fullmatch(value)
+    if found is None:
+        raise ValueError(f"`{value[:60]}` is not an RFC 3339 instant")
+    if found[4] is None:
         raise ValueError(f"`{value[:60]}` has no time zone, so it is not an instant")
-    return when.astimezone(UTC)
+    if found[3] and found[3][6:].strip("0"):
+        raise ValueError(f"`{value[:60]}` is finer than a microsecond, which is not kept exactly")
+    try:
+        return datetime.fromisoformat(value.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"`{value[:60]}` is not an RFC 3339 instant") from None
 
 
 def date_of(value: Any) -> date:
