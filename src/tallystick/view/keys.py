@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tallystick.contracts.types import Effect, EntityExpr, Tool
+from tallystick.contracts.types import Contract, Effect, EntityExpr, Tool
 from tallystick.errors import ExpressionError
 from tallystick.model.canonical import canonical
 from tallystick.model.events import tagged
@@ -128,3 +128,15 @@ def typed_args(tool: Tool, args: Mapping[str, Any]) -> Mapping[str, Any]:
         except ValueError:
             del typed[name]
     return typed
+
+
+def exclusion_values(contract: Contract, tool: str, args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (exclusion id, canonical value of its `per`) for every exclusion a call of `tool` falls under."""
+    for rule in contract.exclusive:
+        if tool not in rule.tools:
+            continue
+        try:
+            value = rule.per[tool].evaluate({"args": args})
+        except (ExpressionError, KeyError):
+            continue
+        yield rule.id, canonical(key_value(value)).decode()

@@ -50,7 +50,9 @@ def matches(obligation: ObligationRecord, effect: EffectRecord) -> bool:
         if effect.item is not None:
             if obligation.entity.id != effect.item:
                 return False
-        elif (effect.call.targets and obligation.entity not in effect.call.targets) or (not effect.call.targets and obligation.entity.id not in map(str, effect.call.args.values())):
+        elif (effect.call.targets and obligation.entity not in effect.call.targets) or (
+            not effect.call.targets and obligation.entity.id not in map(str, effect.call.args.values())
+        ):
             return False
     return all(name in effect.call.args and _agrees(effect.call.args[name], v) for name, v in obligation.args.items())
 

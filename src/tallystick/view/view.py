@@ -40,7 +40,7 @@ from tallystick.model.events import (
 from tallystick.model.pointer import MISSING, join, resolve, resolve_each
 from tallystick.model.signing import is_signed_by
 from tallystick.model.values import EntityRef, instant_of, same
-from tallystick.view.keys import batch_items, effect_keys, effect_of, id_text, targets_of
+from tallystick.view.keys import batch_items, effect_keys, effect_of, exclusion_values, id_text, targets_of
 from tallystick.view.obligations import instances, matches
 from tallystick.view.outcome import Judged, judge
 from tallystick.view.records import (
@@ -114,6 +114,8 @@ class View:
         self._writes_by_tool: dict[str, list[EffectRecord]] = {}
         self._confirmed: dict[EntityRef, dict[str, tuple[int, Confirmation]]] = {}
         self._confirmed_kinds: dict[str, list[EntityRef]] = {}
+        self._approval_by_id: dict[str, ApprovalRecord] = {}
+        self._exclusive: dict[tuple[str, str], list[EffectRecord]] = {}
         self._approvals_by_call: dict[tuple[str, str], list[ApprovalRecord]] = {}
         self._approvals_by_tool: dict[str, list[ApprovalRecord]] = {}
         self._conditions_by_tool: dict[str, list[ConditionRecord]] = {}
@@ -181,10 +183,10 @@ class View:
             self._calls_by_native.setdefault(body.native_id, []).append(record)
         if body.idempotency_key is not None:
             self._keys_seen.setdefault((body.tool, body.idempotency_key), record)
-        if body.approval is not None:
-            for approval in self.approvals:
-                if approval.body.id == body.approval:
-                    approval.used_by = body.call
+        for name in body.approvals:
+            approval = self._approval_by_id.get(name)
+            if approval is not None:
+                approval.used_by = body.call
         if effect == "write":
             items = batch_items(tool, args) if tool is not None else None
             for i, key in enumerate(keys):
@@ -192,6 +194,8 @@ class View:
                 self._effects.setdefault(key, []).append(effect_record)
                 self._effects_of_call.setdefault(body.call, []).append(effect_record)
                 self._writes_by_tool.setdefault(body.tool, []).append(effect_record)
+            for name, value in exclusion_values(self.contract, body.tool, args):
+                self._exclusive.setdefault((name, value), []).extend(self._effects_of_call.get(body.call, ()))
             # From the intent on, what was read about these entities before may no longer be so.
             for ref in targets:
                 self._last_write[ref] = seq
@@ -380,6 +384,7 @@ class View:
         if body.expires and record.expires is None:
             record.trusted, record.problem = False, "its expiry is not an instant"
         self.approvals.append(record)
+        self._approval_by_id.setdefault(body.id, record)
         self._approvals_by_call.setdefault((body.tool, body.args_sha256), []).append(record)
         self._approvals_by_tool.setdefault(body.tool, []).append(record)
         self.evidence_seq = seq
@@ -546,6 +551,10 @@ class View:
     def any_effect(self) -> bool:
         """Return whether at least one effect has been realised."""
         return any(e.status in ("done", "partial") for group in self._effects.values() for e in group)
+
+    def exclusive(self, exclusion: str, value: str) -> list[EffectRecord] | tuple[EffectRecord, ...]:
+        """Return the effects attempted under one exclusion for one value of its `per` expression."""
+        return self._exclusive.get((exclusion, value), ())
 
     def key_user(self, tool: str, key: str) -> CallRecord | None:
         """Return the first call of `tool` that carried idempotency key `key`."""

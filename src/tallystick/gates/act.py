@@ -1,0 +1,203 @@
+"""May this call run now? (specs "Evidence before action"; ARCHITECTURE "Verdicts")
+
+Read top to bottom, this is the rule: a run that is over runs nothing; a call that is not whole is not a call; a tool
+nobody declared is not waved through; an effect is never realised twice; a condition removes an action; and a consequential
+call needs every piece of evidence its contract names, established before it, for that very entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from tallystick.contracts.arguments import validate_args
+from tallystick.contracts.types import Contract, Tool
+from tallystick.errors import InputError, TallystickError
+from tallystick.gates.answers import Answer, Met, Missing, Violated
+from tallystick.gates.approval import approval_of
+from tallystick.gates.conditions import raised, standing
+from tallystick.gates.duplicates import duplicate
+from tallystick.gates.evidence import Scope, requirement, scope_of
+from tallystick.model import jsontext
+from tallystick.model.decision import Decision, Reason, Verdict
+from tallystick.model.proposal import Call
+from tallystick.model.values import same
+from tallystick.view import View, effect_of
+from tallystick.view.keys import exclusion_values
+
+
+def may_act(view: View, contract: Contract, call: Call) -> Decision:
+    """Return whether `call` may run now.
+
+    Pure: no I/O, no clock (`call.now` is the recorded instant). Anything that goes wrong in here is a refusal, because
+    an error must never be an admit.
+
+    Returns:
+        admit; hold (obtainable evidence missing, the reasons name the reads); refuse (what is violated);
+        return_recorded (`recorded` names the receipt); reconcile (`in_doubt` names the call to settle).
+    """
+    try:
+        decision = _decide(view, contract, call)
+    except TallystickError as bad:
+        decision = _refuse("gate.error", f"the call could not be judged: {bad.message}", "a valid contract and call")
+    except Exception as bad:  # noqa: BLE001 - fail closed: our own fault means the call does not run
+        decision = _refuse("gate.error", f"the gate itself failed: {type(bad).__name__}", "a fixed gate")
+    return msgspec.structs.replace(decision, judged_upto=view.upto)
+
+
+def _refuse(code: str, message: str, reverses: str, where: str = "") -> Decision:
+    reason = Reason(code=code, message=message, reverses=reverses, where=where)
+    return Decision(verdict=Verdict.REFUSE, reasons=(reason,))
+
+
+def _decide(view: View, contract: Contract, call: Call) -> Decision:
+    if view.ended is not None:
+        return _refuse("run.closed", f"the run has ended: {view.ended.status}", "a new run")
+    malformed = _malformed(call)
+    if malformed is not None:
+        return malformed
+    tool = contract.tools.get(call.tool)
+    if tool is None:
+        return _unmentioned(contract, call)
+    drifted = _drifted(view, tool, call)
+    if drifted is not None:
+        return drifted
+    problems = validate_args(tool, call.args)
+    if problems:
+        return Decision(
+            verdict=Verdict.REFUSE,
+            reasons=tuple(
+                Reason(code="args.invalid", message=p.message, reverses=p.fix or "arguments that fit", where=p.pointer)
+                for p in problems
+            ),
+        )
+    effect = effect_of(tool, call.args)
+    earlier: Decision | None = None
+    if effect == "write":
+        earlier = duplicate(view, tool, call)
+        if earlier is not None and earlier.verdict is not Verdict.ADMIT:
+            return earlier
+    scope = scope_of(view, contract, tool, call)
+    return _weigh(_answers(scope, effect), earlier)
+
+
+def _answers(scope: Scope, effect: str) -> Iterator[Answer]:
+    tool = scope.tool
+    yield raised(scope)
+    for rule in scope.contract.conditions:
+        if effect == "write":
+            yield standing(scope, rule)
+    # Requirements speak about what is consequential; a preview or a read of the same tool is how they get met.
+    if effect == "write" or not tool.effect_cases:
+        for needed in tool.requires:
+            yield requirement(scope, needed)
+    if effect == "write":
+        yield from _exclusions(scope)
+        if tool.needs_approval is not None:
+            yield approval_of(scope.view, scope.call, tool.needs_approval, "approval")
+
+
+def _weigh(answers: Iterator[Answer], earlier: Decision | None) -> Decision:
+    refusals: list[Reason] = []
+    holds: list[Reason] = []
+    basis: list[str] = list(earlier.basis) if earlier is not None else []
+    for answer in answers:
+        if isinstance(answer, Met):
+            basis.extend(answer.digests)
+        elif isinstance(answer, Missing):
+            holds.extend(answer.reasons)
+        else:
+            refusals.extend(answer.reasons)
+            basis.extend(answer.digests)
+    unique = tuple(dict.fromkeys(basis))
+    if refusals:
+        return Decision(verdict=Verdict.REFUSE, reasons=tuple(refusals), basis=unique)
+    if holds:
+        return Decision(verdict=Verdict.HOLD, reasons=tuple(holds), basis=unique)
+    reasons = earlier.reasons if earlier is not None else ()
+    return Decision(verdict=Verdict.ADMIT, reasons=reasons, basis=unique)
+
+
+def _malformed(call: Call) -> Decision | None:
+    """A call whose raw text was cut, glued or changed on the way is not the call the model made."""
+    if not call.complete:
+        return _refuse("args.incomplete", "the turn that made this call was cut off", "the whole call, made again")
+    if call.args_text is None:
+        return None
+    try:
+        written = jsontext.loads(call.args_text)
+    except InputError as bad:
+        return _refuse(
+            "args.unparseable", f"the raw argument text is not one JSON object: {bad.message}", "one JSON object"
+        )
+    if not same(written, call.args):
+        return _refuse(
+            "args.mutated", "the arguments to dispatch differ from the raw argument text", "the arguments as written"
+        )
+    return None
+
+
+def _unmentioned(contract: Contract, call: Call) -> Decision:
+    if not contract.closed:
+        return Decision(verdict=Verdict.ADMIT)
+    return _refuse(
+        "tool.unmentioned",
+        f"the contract `{contract.name}` does not mention `{call.tool}`",
+        "a contract that declares its effect",
+        where=call.tool,
+    )
+
+
+def _drifted(view: View, tool: Tool, call: Call) -> Decision | None:
+    """The tool is not the one the contract was reviewed against."""
+    change = view.schema_changes.get(tool.name)
+    if change is None:
+        return None
+    seq, body = change
+    if body.effect is not None and body.effect != tool.effect:
+        reason = Reason(
+            code="schema.effect_changed",
+            message=f"{tool.name} was declared {tool.effect}; it now says {body.effect}",
+            reverses="a contract reviewed against the live tool",
+            where=tool.name,
+            refs=(seq,),
+        )
+        return Decision(verdict=Verdict.REFUSE, reasons=(reason,))
+    if body.schema:
+        live = jsontext.loads(body.schema)
+        problems = validate_args(_bare(tool, live), call.args) if isinstance(live, dict) else []
+        if problems:
+            reason = Reason(
+                code="schema.mismatch",
+                message=f"the live schema of {tool.name} does not accept this call: {problems[0].message}",
+                reverses=problems[0].fix or "arguments that fit the live schema",
+                where=problems[0].pointer,
+                refs=(seq,),
+            )
+            return Decision(verdict=Verdict.REFUSE, reasons=(reason,))
+    return None
+
+
+def _bare(tool: Tool, schema: dict[str, object]) -> Tool:
+    """Return a tool of that name with nothing but `schema`, for validating against a live schema."""
+    return Tool(name=tool.name, effect=tool.effect, args_schema=schema)
+
+
+def _exclusions(scope: Scope) -> Iterator[Answer]:
+    """At most one of the tools takes effect per value of `per` (one remedy per item)."""
+    for name, value in exclusion_values(scope.contract, scope.tool.name, scope.args):
+        for effect in scope.view.exclusive(name, value):
+            if effect.status in ("no_effect", "simulated"):
+                continue
+            rule = next(r for r in scope.contract.exclusive if r.id == name)
+            said = rule.message or f"only one of {', '.join(rule.tools)} may take effect"
+            reason = Reason(
+                code="exclusion.taken",
+                message=f"`{name}`: {said}; {effect.tool} already did in call {effect.call.id}",
+                reverses=f"evidence that call {effect.call.id} of {effect.tool} had no effect",
+                where=name,
+                refs=(effect.call.seq,),
+            )
+            yield Violated((reason,), (effect.call.digest,))
+            break

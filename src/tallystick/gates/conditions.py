@@ -1,0 +1,131 @@
+"""Conditions: what removes an action until something specific is established."""
+
+from __future__ import annotations
+
+from tallystick.contracts.types import ConditionRule
+from tallystick.errors import ExpressionError
+from tallystick.gates.answers import Answer, Met, Missing, Violated
+from tallystick.gates.approval import condition_approval
+from tallystick.gates.evidence import Scope, reads_for
+from tallystick.model.decision import Reason
+from tallystick.model.values import EntityRef
+from tallystick.view import ConditionRecord
+
+
+def raised(scope: Scope) -> Answer:
+    """Return whether no condition raised in this run removes the call."""
+    reasons: list[Reason] = []
+    digests: list[str] = []
+    targets = tuple(scope.entities.values())
+    for record in scope.view.conditions_on(scope.call.tool, scope.call.args):
+        entity = record.body.entity
+        if len(entity) == 2 and targets and EntityRef(entity[0], entity[1]) not in targets:
+            continue
+        lifted = condition_approval(scope.view, scope.call, record.body.id, record.body.authority, targets)
+        if lifted is not None:
+            digests.append(lifted.digest)
+            continue
+        reasons.append(_open_reason(record))
+        digests.append(record.digest)
+    return Violated(tuple(reasons), tuple(digests)) if reasons else Met(tuple(digests))
+
+
+def _open_reason(record: ConditionRecord) -> Reason:
+    body = record.body
+    prerequisite = body.prerequisite or "it is lifted"
+    return Reason(
+        code="condition.open",
+        message=f"`{body.id}` removes this action: {body.status or 'stop'} until {prerequisite}"
+        + (f"; meanwhile: {body.fallback}" if body.fallback else ""),
+        reverses=f"{prerequisite}, decided by {body.authority}" if body.authority else prerequisite,
+        where=body.id,
+        refs=(record.seq,),
+    )
+
+
+def standing(scope: Scope, rule: ConditionRule) -> Answer:
+    """Return whether a standing condition of the contract leaves the call alone.
+
+    Facts it needs and does not have make it unknown, and unknown holds: absence of a blocker is never assumed.
+    """
+    if scope.tool.name not in rule.removes:
+        return Met()
+    alias = next((a for a, ref in scope.entities.items() if ref.kind == rule.kind), None)
+    if rule.kind is not None and alias is None:
+        reason = Reason(
+            code="condition.unknown",
+            message=f"`{rule.id}` may apply: it is not known which {rule.kind} this call is about",
+            reverses=f"an argument or a read that names the {rule.kind}",
+            where=rule.id,
+        )
+        return Missing((reason,))
+    env = dict(scope.env)
+    if alias is not None and rule.kind is not None:
+        env[rule.kind] = env[alias]
+    digests: list[str] = []
+    if rule.when is not None:
+        missing, digests = _unknown(scope, rule, alias)
+        if missing:
+            return Missing(tuple(missing))
+        try:
+            if rule.when.evaluate(env) is False:
+                return Met(tuple(digests))
+        except ExpressionError:
+            pass  # cannot be evaluated: the condition stands
+    if rule.until is not None:
+        try:
+            if rule.until.evaluate(env) is True and not _stale(scope, rule, alias):
+                return Met(tuple(digests))
+        except ExpressionError:
+            pass
+    targets = tuple(scope.entities.values())
+    lifted = condition_approval(scope.view, scope.call, rule.id, rule.authority, targets)
+    if lifted is not None:
+        return Met((*digests, lifted.digest))
+    reason = Reason(
+        code="condition.open",
+        message=f"`{rule.id}` removes {scope.tool.name}: {rule.status} until {rule.prerequisite}"
+        + (f"; meanwhile: {rule.fallback}" if rule.fallback else ""),
+        reverses=f"{rule.prerequisite}, decided by {rule.authority}",
+        where=rule.id,
+    )
+    return Violated((reason,), tuple(digests))
+
+
+def _unknown(scope: Scope, rule: ConditionRule, alias: str | None) -> tuple[list[Reason], list[str]]:
+    missing: list[Reason] = []
+    digests: list[str] = []
+    assert rule.when is not None
+    for ref in rule.when.refs:
+        if alias is None or len(ref) < 2 or ref[0] != rule.kind:
+            continue
+        entity = scope.entities[alias]
+        fact = scope.view.facts(entity).get(ref[1])
+        stale = fact is not None and fact.observed_seq < scope.view.last_write(entity)
+        if fact is None or fact.problem is not None or stale:
+            reads = reads_for(scope, entity, ref[1])
+            text = "was read before a later write" if stale else "is not known"
+            missing.append(
+                Reason(
+                    code="condition.unknown",
+                    message=f"`{rule.id}` may apply: {ref[1]} of {entity} {text}",
+                    reverses=f"call {reads[0].tool} for {entity}" if reads else f"a receipt that states {ref[1]}",
+                    where=rule.id,
+                    reads=reads,
+                )
+            )
+        else:
+            digests.append(fact.digest)
+    return missing, digests
+
+
+def _stale(scope: Scope, rule: ConditionRule, alias: str | None) -> bool:
+    if alias is None or rule.until is None:
+        return False
+    entity = scope.entities[alias]
+    facts = scope.view.facts(entity)
+    return any(
+        ref[1] in facts and facts[ref[1]].observed_seq < scope.view.last_write(entity)
+        for ref in rule.until.refs
+        if len(ref) >= 2 and ref[0] == rule.kind
+    )

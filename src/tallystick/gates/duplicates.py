@@ -1,0 +1,163 @@
+"""Never twice: is this very effect done, under way, or in doubt?
+
+Identity is tool + canonical entity + canonical arguments, without idempotency keys. Two identical calls can be two real
+wishes (two obligation instances, a second request by the user); the same wish under a new call id is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallystick.contracts.types import Tool
+from tallystick.model.decision import Decision, Reason, Verdict
+from tallystick.model.proposal import Call
+from tallystick.model.values import same
+from tallystick.view import EffectRecord, View
+from tallystick.view.keys import batch_items, effect_keys
+from tallystick.view.obligations import matches
+
+_SETTLED = ("done",)
+_DOUBTFUL = ("in_doubt", "partial")
+
+
+def duplicate(view: View, tool: Tool, call: Call) -> Decision | None:
+    """Return the decision where an earlier attempt decides the matter, or None where the effect is new.
+
+    The decision's verdict is `return_recorded`, `reconcile`, `hold` (under way), `refuse` (part of a batch is done, or
+    a key is bound to another call), or `admit` (a retry under the same key that the tool declares it deduplicates).
+    """
+    conflict = _key_conflict(view, tool, call)
+    if conflict is not None:
+        return conflict
+    keys = effect_keys(tool, call.args)
+    done: list[EffectRecord] = []
+    for key in keys:
+        attempts = view.effects(key)
+        settled = [e for e in attempts if e.status in _SETTLED]
+        doubtful = [e for e in attempts if e.status in _DOUBTFUL]
+        running = [e for e in attempts if e.status in ("in_flight", "pending")]
+        if doubtful:
+            return _in_doubt(tool, call, doubtful[-1])
+        if running:
+            return _under_way(running[-1])
+        if settled and not _wished_again(view, tool, call, settled):
+            done.append(settled[-1])
+    if not done:
+        return None
+    if len(done) == len(keys):
+        return _recorded(done)
+    return _partly(tool, call, keys, done)
+
+
+def _wished_again(view: View, tool: Tool, call: Call, done: Sequence[EffectRecord]) -> bool:
+    """Return whether the record asks for more effects of this identity than are done."""
+    last = done[-1]
+    if call.wish:
+        owed = view.obligations.get(call.wish)
+        if owed is not None:
+            return owed.discharged_by is None and owed.settled is None and owed.tool in (None, tool.name)
+    if any(seq > last.call.seq and w.tool in (None, tool.name) for seq, w in view.wishes):
+        return True
+    owed_count = sum(
+        1 for o in view.obligations.values() if o.kind == "event" and o.tool == tool.name and matches(o, last)
+    )
+    return owed_count > len(done)
+
+
+def _recorded(done: list[EffectRecord]) -> Decision:
+    last = done[-1]
+    receipt = last.receipt
+    return Decision(
+        verdict=Verdict.RETURN_RECORDED,
+        reasons=(
+            Reason(
+                code="effect.duplicate",
+                message=f"{last.tool} already took effect in call {last.call.id}; its receipt is handed back",
+                reverses="a new wish by the user, or an obligation of its own for a second effect",
+                where=last.key,
+                refs=(last.call.seq,) if receipt is None else (last.call.seq, receipt.seq),
+            ),
+        ),
+        basis=tuple(d for d in (last.call.digest, receipt.digest if receipt else "") if d),
+        recorded=receipt.id if receipt is not None else None,
+    )
+
+
+def _partly(tool: Tool, call: Call, keys: Sequence[str], done: list[EffectRecord]) -> Decision:
+    items = batch_items(tool, call.args) or keys
+    finished = {e.key for e in done}
+    left = [item for item, key in zip(items, keys, strict=True) if key not in finished]
+    return Decision(
+        verdict=Verdict.REFUSE,
+        reasons=(
+            Reason(
+                code="effect.duplicate",
+                message=f"{len(done)} of {len(keys)} items are done already; only {', '.join(left[:10])} may go out",
+                reverses=f"the same call with only: {', '.join(left[:10])}",
+                refs=tuple(e.call.seq for e in done),
+            ),
+        ),
+        basis=tuple(e.call.digest for e in done),
+    )
+
+
+def _in_doubt(tool: Tool, call: Call, attempt: EffectRecord) -> Decision:
+    earlier = attempt.call
+    refs = (earlier.seq, *(r.seq for r in earlier.receipts))
+    key = call.idempotency_key or _key_arg(tool, call)
+    earlier_key = earlier.idempotency_key or _text(earlier.args.get(tool.idempotency_arg or ""))
+    if tool.dedupes_by_key and key is not None and key == earlier_key and same(earlier.args, call.args):
+        reason = Reason(
+            code="effect.retry_same_key",
+            message=f"{tool.name} deduplicates by key, and key and arguments are those of call {earlier.id}",
+            where=attempt.key,
+            refs=refs,
+        )
+        return Decision(verdict=Verdict.ADMIT, reasons=(reason,), basis=(earlier.digest,))
+    ask = f"{tool.settle.tool} as the contract says" if tool.settle is not None else "a read, or a person"
+    reason = Reason(
+        code="effect.in_doubt",
+        message=f"call {earlier.id} of {tool.name} may have taken effect ({earlier.why or 'no receipt'})",
+        reverses=f"settle call {earlier.id} by {ask}",
+        where=attempt.key,
+        refs=refs,
+    )
+    return Decision(verdict=Verdict.RECONCILE, reasons=(reason,), basis=(earlier.digest,), in_doubt=earlier.id)
+
+
+def _under_way(attempt: EffectRecord) -> Decision:
+    earlier = attempt.call
+    said = "answered that it is not finished" if attempt.status == "pending" else "has no receipt yet"
+    reason = Reason(
+        code="effect.in_flight",
+        message=f"call {earlier.id} of {earlier.tool} is under way: it {said}",
+        reverses=f"the final receipt of call {earlier.id}; only polling is possible until then",
+        where=attempt.key,
+        refs=(earlier.seq,),
+    )
+    return Decision(verdict=Verdict.HOLD, reasons=(reason,), basis=(earlier.digest,))
+
+
+def _key_arg(tool: Tool, call: Call) -> str | None:
+    return _text(call.args.get(tool.idempotency_arg or ""))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _key_conflict(view: View, tool: Tool, call: Call) -> Decision | None:
+    key = call.idempotency_key or _key_arg(tool, call)
+    if key is None:
+        return None
+    user = view.key_user(tool.name, key)
+    if user is None or same(user.args, call.args):
+        return None
+    reason = Reason(
+        code="idempotency.conflict",
+        message=f"key `{key}` is bound to call {user.id}, which had other arguments",
+        reverses="a fresh idempotency key",
+        where=tool.idempotency_arg or "",
+        refs=(user.seq,),
+    )
+    return Decision(verdict=Verdict.REFUSE, reasons=(reason,), basis=(user.digest,))
