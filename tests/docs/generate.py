@@ -26,6 +26,7 @@ stderr. Colour follows the terminal and `NO_COLOR`.
 | 2 | the input cannot be used; stderr says what, where and what would be right |
 | 3 | a defect of ours; `TALLYSTICK_DEBUG=1` shows the traceback |
 | 130 | interrupted |
+| 141 | the reader of our output went away |
 """
 
 

@@ -6,6 +6,7 @@ decision that does not recheck); 2 the input cannot be used; 3 a defect of ours.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Annotated, Any, Final
@@ -14,6 +15,8 @@ import typer
 
 from tallystick import __version__
 from tallystick.cli import console
+from tallystick.cli.demo import demo
+from tallystick.cli.runs import runs, show
 from tallystick.errors import ForgedEventError, TallystickError
 
 DONE: Final = 0
@@ -21,6 +24,8 @@ LOOK: Final = 1
 BAD_INPUT: Final = 2
 DEFECT: Final = 3
 INTERRUPTED: Final = 130
+READER_GONE: Final = 141
+"""What shells report for a writer whose pipe was closed (128 + SIGPIPE)."""
 
 # typer ships its own copy of click since 0.20 and used the package before; its public BadParameter leads to either.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -52,6 +57,10 @@ def _common(
         console.say(context.get_help())
 
 
+for _command in (demo, runs, show):
+    app.command()(_command)
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit the process with its code."""
     sys.exit(run(args))
@@ -61,6 +70,7 @@ def run(args: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     try:
         code = app(args=args, prog_name="tallystick", standalone_mode=False)
+        sys.stdout.flush()
     except TallystickError as bad:
         console.complain(str(bad))
         return LOOK if isinstance(bad, ForgedEventError) else BAD_INPUT
@@ -70,10 +80,12 @@ def run(args: list[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         console.complain("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away (`| head`); point stdout at nothing so that interpreter shutdown does not complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+    except (BrokenPipeError, SystemExit):
+        # The reader went away (`| head`). typer and rich turn that into SystemExit; nothing else here exits. Standard
+        # output then leads nowhere, so that the interpreter's last flush does not complain.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+        return READER_GONE
     except OSError as bad:
         console.complain(f"{bad.filename}: {(bad.strerror or str(bad)).lower()}" if bad.filename else str(bad).lower())
         return BAD_INPUT
