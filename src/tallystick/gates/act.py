@@ -1,8 +1,8 @@
-"""May this call run now? (specs "Evidence before action"; ARCHITECTURE "Verdicts")
+"""The act gate: may this call run now?
 
 Read top to bottom, this is the rule: a run that is over runs nothing; a call that is not whole is not a call; a tool
-nobody declared is not waved through; an effect is never realised twice; a condition removes an action; and a consequential
-call needs every piece of evidence its contract names, established before it, for that very entity.
+nobody declared is not waved through; an effect is never realised twice; a condition removes an action; and a
+consequential call needs every piece of evidence its contract names, established before it, for that very entity. Source: SafeActBench, evidence before action.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def approval_of(view: View, call: Call, role: str, where: str) -> Answer:
 
 def condition_approval(view: View, call: Call, condition: str, authority: str,
                        entities: tuple[EntityRef, ...]) -> ApprovalRecord | None:  # fmt: skip
-    """Return the approval by `authority` that lifts `condition` for this call: for its entity, or for this very call."""
+    """Return the approval by `authority` that lifts `condition`: for the entity, or for this very call."""
     exact = usable_approval(view, call, authority)
     if exact is not None:
         return exact

@@ -42,7 +42,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     judged_upto: int = 0
 
 
-def holds_now(view: View, contract: Contract, owed: ObligationRecord) -> bool:
+def holds_now(view: View, owed: ObligationRecord) -> bool:
     """Return whether an obligation is discharged: by its event, or, for the state kind, by facts that hold now."""
     if owed.kind == "event":
         return owed.discharged_by is not None
@@ -88,18 +88,16 @@ def _mapping(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def open_obligations(view: View, contract: Contract) -> tuple[ObligationRecord, ...]:
+def open_obligations(view: View) -> tuple[ObligationRecord, ...]:
     """Return the obligations still owed: not discharged, not waived, not shown impossible, and applicable."""
     return tuple(
-        o
-        for o in view.obligations.values()
-        if o.settled is None and applies(view, o) and not holds_now(view, contract, o)
+        o for o in view.obligations.values() if o.settled is None and applies(view, o) and not holds_now(view, o)
     )
 
 
 def stage_of(view: View, contract: Contract) -> Standing:
     """Return where the task stands, from the record alone."""
-    left = open_obligations(view, contract)
+    left = open_obligations(view)
     names = {o.id for o in left}
     done = tuple(o.id for o in view.obligations.values() if o.id not in names)
     doubts = tuple(view.doubts)

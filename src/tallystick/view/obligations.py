@@ -61,9 +61,9 @@ def _agrees(given: Any, wanted: Any) -> bool:
     """Compare a raw JSON argument with an exact value: money and dates through their declared form."""
     if hasattr(wanted, "currency"):
         try:
-            return decimal_of(given) == wanted.amount
+            return bool(decimal_of(given) == wanted.amount)
         except ValueError:
             return False
     if hasattr(wanted, "isoformat"):
-        return str(given) == wanted.isoformat()
+        return bool(str(given) == wanted.isoformat())
     return same(given, wanted) or (not isinstance(given, (list, dict)) and str(given) == str(wanted))

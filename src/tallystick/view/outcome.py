@@ -45,8 +45,8 @@ class Judged:
 def markers(value: Any) -> Iterator[tuple[str, tuple[str | int, ...], Any]]:
     """Yield (kind, path, value) for every marker in a JSON body, outermost first.
 
-    Kinds: `error` (isError, error, errors, status error, success/ok false), `pending`, `dry_run`, `dropped`, and `limit`
-    when the body has more than `MAX_NODES` nodes.
+    Kinds: `error` (isError, error, errors, status error, success/ok false), `pending`, `dry_run`, `dropped`, and
+    `limit` when the body has more than `MAX_NODES` nodes.
     """
     queue: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
     at = 0

@@ -1,0 +1,319 @@
+"""Folding intents and receipts: calls, outcomes, effects, facts, doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from tallystick.contracts.types import Effect, EntityType, Tool
+from tallystick.errors import TallystickError
+from tallystick.model.events import DoubtSettled, Intent, Outcome, Receipt, Sealed, Tenure
+from tallystick.model.pointer import MISSING, join, resolve, resolve_each
+from tallystick.model.values import EntityRef
+from tallystick.view.fold_authority import signature_problem
+from tallystick.view.keys import batch_items, effect_keys, effect_of, exclusion_values, id_text, targets_of
+from tallystick.view.obligations import matches
+from tallystick.view.outcome import Judged, judge
+from tallystick.view.parse import parse_args, parse_result
+from tallystick.view.records import CallRecord, EffectRecord, EffectStatus, Fact, ReceiptRecord
+from tallystick.view.state import State, when
+
+STATUS: Final[Mapping[Outcome, EffectStatus]] = {
+    "ok": "done",
+    "no_effect": "no_effect",
+    "not_started": "no_effect",
+    "unknown": "in_doubt",
+    "in_flight": "pending",
+    "partial": "partial",
+    "simulated": "simulated",
+}
+
+
+def intent(state: State, body: Intent, sealed: Sealed) -> None:
+    """Fold "this call is about to happen"."""
+    args = parse_args(body.args)
+    tool = state.contract.tools.get(body.tool)
+    effect: Effect = effect_of(tool, args) if tool is not None else "write"
+    targets = targets_of(tool, args) if tool is not None else ()
+    keys = tuple(body.effect_keys)
+    if not keys and effect == "write" and tool is not None:
+        keys = effect_keys(tool, args)
+    record = CallRecord(
+        id=body.call,
+        seq=sealed.event.seq,
+        digest=sealed.digest,
+        tool=body.tool,
+        args=args,
+        args_text=body.raw_args.text if body.raw_args is not None else None,
+        effect=effect,
+        targets=targets,
+        effect_keys=keys,
+        native_id=body.native_id,
+        turn=body.turn,
+        wish=body.wish,
+        idempotency_key=body.idempotency_key,
+        at=when(body.now or sealed.event.at),
+    )
+    state.calls[body.call] = record
+    state.open_calls[body.call] = record
+    if body.native_id is not None:
+        state.index.calls_by_native.setdefault(body.native_id, []).append(record)
+    if body.idempotency_key is not None:
+        state.index.keys_seen.setdefault((body.tool, body.idempotency_key), record)
+    for name in body.approvals:
+        approval = state.index.approval_by_id.get(name)
+        if approval is not None:
+            approval.used_by = body.call
+    if effect == "write":
+        items = batch_items(tool, args) if tool is not None else None
+        for i, key in enumerate(keys):
+            effect_record = EffectRecord(key, body.tool, record, "in_flight", None, items[i] if items else None)
+            state.index.effects.setdefault(key, []).append(effect_record)
+            state.index.effects_of_call.setdefault(body.call, []).append(effect_record)
+            state.index.writes_by_tool.setdefault(body.tool, []).append(effect_record)
+        for name, value in exclusion_values(state.contract, body.tool, args):
+            state.index.exclusive.setdefault((name, value), []).extend(state.index.effects_of_call.get(body.call, ()))
+        # From the intent on, what was read about these entities before may no longer be so.
+        for ref in targets:
+            state.index.last_write[ref] = sealed.event.seq
+
+
+def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
+    """Fold what came back for a call, judged at every level."""
+    call = state.calls.get(body.call) if body.call is not None else None
+    tool = state.contract.tools.get(call.tool) if call is not None else None
+    value, text, problem = parse_result(body)
+    observed_at = when(body.observed_at or sealed.event.at)
+    observed_seq = call.seq if call is not None else sealed.event.seq
+    if body.cached_from is not None:
+        original = state.receipt(body.cached_from)
+        if original is not None:
+            observed_seq, observed_at = original.observed_seq, original.observed_at
+    if call is None:
+        judged = Judged("unknown", "result.orphan", "", "the result answers no recorded call")
+    elif problem is not None and not isinstance(value, str):
+        judged = Judged("unknown" if call.effect == "write" else "no_effect", "result.unreadable", "", problem)
+    else:
+        judged = judge(
+            tool,
+            call.effect,
+            call.args,
+            value,
+            flag=body.flag,
+            text=text,
+            transport_error=body.error,
+            dry_run=body.dry_run,
+            synthetic=body.synthetic,
+            target_ids=tuple(t.id for t in call.targets),
+        )
+    record = ReceiptRecord(
+        id=body.id,
+        seq=sealed.event.seq,
+        digest=sealed.digest,
+        body=body,
+        call=call,
+        value=value,
+        text=text,
+        outcome=judged.outcome,
+        code=judged.code,
+        pointer=judged.pointer,
+        observed_seq=observed_seq,
+        observed_at=observed_at,
+    )
+    state.receipts.append(record)
+    state.index.receipt_by_id[body.id] = record
+    native = body.native_id if body.native_id is not None else (call.native_id if call is not None else None)
+    if native is not None:
+        state.index.receipts_by_native.setdefault(native, []).append(record)
+    if call is None:
+        state.orphans.append(record)
+        return
+    state.index.receipts_by_tool.setdefault(call.tool, []).append(record)
+    call.receipts.append(record)
+    conclude(state, call, record, tool)
+    state.evidence_seq = sealed.event.seq
+    if record.good and tool is not None:
+        learn(state, tool, call, record)
+
+
+def conclude(state: State, call: CallRecord, record: ReceiptRecord, tool: Tool | None) -> None:
+    """Update where a call and its effects stand after a receipt. A success is never unmade by a later error."""
+    state.open_calls.pop(call.id, None)
+    if call.outcome in ("ok", "partial") and record.outcome not in ("ok", "partial"):
+        return  # e.g. "already exists" after our own retry: the first success stands
+    if call.settled_by is not None and record.outcome not in ("ok", "partial"):
+        return
+    call.outcome, call.why = record.outcome, record.code
+    effects = state.index.effects_of_call.get(call.id, ())
+    if call.effect != "write":
+        state.doubts.pop(call.id, None)
+        return
+    per_item = item_outcomes(tool, record) if tool is not None and tool.batch is not None else None
+    for effect in effects:
+        outcome = record.outcome
+        if per_item is not None and outcome == "ok":
+            outcome = per_item.get(effect.item or "", "unknown")
+        effect.status = STATUS[outcome]
+        effect.receipt = record
+        if record.body.cached_from is not None:
+            effect.status = "no_effect"  # a repeated answer shows the first effect, not a second one
+        if effect.status == "done":
+            discharge(state, effect)
+    statuses = {e.status for e in effects}
+    if per_item is not None and len(statuses) > 1:
+        call.outcome = "partial"
+    call.in_doubt = bool(statuses & {"in_doubt", "pending"}) or (not effects and record.outcome == "unknown")
+    if call.in_doubt:
+        state.doubts[call.id] = call
+    else:
+        state.doubts.pop(call.id, None)
+
+
+def learn(state: State, tool: Tool, call: CallRecord, record: ReceiptRecord) -> None:
+    """Take facts from a good receipt, as the contract's yields say."""
+    observed_seq = record.observed_seq if call.effect != "write" else record.seq
+    for rule in tool.yields:
+        kind = state.contract.entities.get(rule.kind)
+        for pointer, item in resolve_each(record.value, rule.at):
+            if rule.id_arg is not None:
+                stated: Any = call.args.get(rule.id_arg, MISSING)
+            else:
+                stated = resolve(item, rule.id or ())
+            text = id_text(stated)
+            if text is None:
+                continue
+            ref = EntityRef(rule.kind, text)
+            seen = observed_seq
+            if tool.lag_seconds and record.observed_at is not None and seen > state.index.last_write.get(ref, 0) > 0:
+                written = write_time(state, ref)
+                if written is not None and (record.observed_at - written).total_seconds() < tool.lag_seconds:
+                    seen = state.index.last_write[ref] - 1  # the read may have missed the write
+            known = state.index.facts.setdefault(ref, {})
+            state.index.kinds.setdefault(rule.kind, {})[text] = ref
+            for name, tokens in rule.fields.items():
+                raw = resolve(item, tokens)
+                if raw is MISSING:
+                    continue
+                older = known.get(name)
+                if older is not None and older.observed_seq > seen:
+                    continue
+                known[name] = fact_of(kind, name, raw, item, record, call, pointer + join(tokens), seen)
+
+
+def fact_of(
+    kind: EntityType | None,
+    name: str,
+    raw: Any,
+    item: Any,
+    record: ReceiptRecord,
+    call: CallRecord,
+    pointer: str,
+    seen: int,
+) -> Fact:
+    """Return the fact a record states for one field, under its declared type."""
+    declared = kind.fields.get(name) if kind is not None else None
+    problem = None
+    value = raw
+    if declared is not None:
+        unit = None
+        if declared.unit_from is not None:
+            stated = resolve(item, tuple(declared.unit_from.strip("/").split("/")))
+            unit = stated if isinstance(stated, str) else None
+        try:
+            value = declared.parse(raw, unit=unit)
+        except ValueError as bad:
+            problem = str(bad)
+    return Fact(value, record.seq, record.digest, record.id, call.tool, pointer, seen, record.observed_at, problem)
+
+
+def write_time(state: State, ref: EntityRef) -> datetime | None:
+    """Return when the last write to an entity was made."""
+    last = state.index.last_write.get(ref)
+    for call in reversed(state.calls.values()):
+        if call.seq == last:
+            return call.at
+        if last is not None and call.seq < last:
+            break
+    return None
+
+
+def discharge(state: State, effect: EffectRecord) -> None:
+    """Let a done effect discharge the first obligation instance it matches; one effect discharges one."""
+    for obligation in state.obligations.values():
+        if obligation.kind != "event" or obligation.discharged_by is not None or obligation.tool != effect.tool:
+            continue
+        if effect.call.wish and effect.call.wish in state.obligations and effect.call.wish != obligation.id:
+            continue
+        if matches(obligation, effect):
+            obligation.discharged_by = effect
+            return
+
+
+def doubt_settled(state: State, body: DoubtSettled, sealed: Sealed) -> None:
+    """Fold what a call in doubt turned out to be."""
+    call = state.calls.get(body.call)
+    if call is None or (call.id not in state.doubts and call.id not in state.open_calls):
+        return
+    evidence = next((r for r in map(state.receipt, body.evidence) if r is not None), None)
+    if body.by == "query" and evidence is None:
+        return
+    if body.by == "principal" and signature_problem(state, body, body.principal, sealed.event.actor):
+        return
+    if sealed.event.actor.role == "agent":
+        return
+    call.settled_by, call.in_doubt, call.outcome = sealed.digest, False, body.outcome
+    call.why = f"settled.{body.by}"
+    state.doubts.pop(call.id, None)
+    state.open_calls.pop(call.id, None)
+    for effect in state.index.effects_of_call.get(call.id, ()):
+        if effect.status in ("in_doubt", "pending", "in_flight"):
+            effect.status = "done" if body.outcome == "ok" else "no_effect"
+            effect.receipt = effect.receipt if effect.receipt is not None and evidence is None else evidence
+            if effect.status == "done":
+                discharge(state, effect)
+    state.evidence_seq = sealed.event.seq
+
+
+def tenure(state: State, body: Tenure, _: Sealed) -> None:
+    """Fold a new writer: whatever was open is in doubt now."""
+    if body.epoch <= state.epoch and state.epoch:
+        return
+    state.epoch = body.epoch
+    # Whoever wrote these intents is gone: nobody knows whether their calls ran.
+    for call in list(state.open_calls.values()):
+        state.open_calls.pop(call.id)
+        call.why = "crash"
+        if call.effect == "write":
+            call.outcome, call.in_doubt = "unknown", True
+            state.doubts[call.id] = call
+            for effect in state.index.effects_of_call.get(call.id, ()):
+                effect.status = "in_doubt"
+        else:
+            call.outcome = "no_effect"
+
+
+def item_outcomes(tool: Tool, record: ReceiptRecord) -> dict[str, Any]:
+    """Return item id → outcome of a batch receipt; an item missing from the answer is unknown."""
+    batch = tool.batch
+    assert batch is not None
+    if not batch.results:
+        return {}
+    found: dict[str, Any] = {}
+    tokens = batch.results if "*" in batch.results else (*batch.results, "*")
+    for _, answer in resolve_each(record.value, tokens):
+        stated = resolve(answer, batch.result_key) if batch.result_key else answer
+        text = id_text(stated) if stated is not MISSING else None
+        if text is None:
+            continue
+        if batch.ok is not None:
+            try:
+                good = batch.ok.evaluate({"item": answer, "args": record.call.args if record.call else {}}) is True
+            except TallystickError:
+                good = False
+            found[text] = "ok" if good else "no_effect"
+        else:
+            found[text] = judge(None, "write", {}, answer).outcome
+            if found[text] == "unknown" and isinstance(answer, Mapping) and answer.get("ok") is False:
+                found[text] = "no_effect"  # the tool answers per item that this one was not done
+    return found
