@@ -7,12 +7,12 @@ cannot be read or paired becomes `Damage` with a code.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TraceResult:
+
+class TraceResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came back for one call: the envelope's flag and both channels, exactly as recorded."""
 
     body: Any
@@ -26,8 +26,7 @@ class TraceResult:
     late: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TraceCall:
+class TraceCall(msgspec.Struct, frozen=True, kw_only=True):
     """One tool call. `id` is minted: `m<message>.c<call>`, 0-based. `result` is None when nothing came back."""
 
     id: str
@@ -41,8 +40,7 @@ class TraceCall:
     turn: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TraceMessage:
+class TraceMessage(msgspec.Struct, frozen=True, kw_only=True):
     """Words by `role` (system, user, assistant). `calls` come before `text` in time, as models emit them."""
 
     index: int
@@ -52,8 +50,7 @@ class TraceMessage:
     truncated: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TraceDamage:
+class TraceDamage(msgspec.Struct, frozen=True, kw_only=True):
     """Something unreadable or unpairable, with a stable code such as `result.orphan` or `pairing.ambiguous`."""
 
     code: str
@@ -61,8 +58,7 @@ class TraceDamage:
     where: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trace:
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """One conversation.
 
     Attributes:
@@ -81,7 +77,7 @@ class Trace:
     orphans: tuple[TraceResult, ...] = ()
     now: str | None = None
     sha256: str = ""
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = {}
 
     @property
     def calls(self) -> tuple[TraceCall, ...]:
