@@ -2,7 +2,8 @@
 
 Read top to bottom, this is the rule: a run that is over runs nothing; a call that is not whole is not a call; a tool
 nobody declared is not waved through; an effect is never realised twice; a condition removes an action; and a
-consequential call needs every piece of evidence its contract names, established before it, for that very entity. Source: SafeActBench, evidence before action.
+consequential call needs every piece of evidence its contract names, established before it, for that very entity.
+Source: SafeActBench, evidence before action.
 """
 
 from __future__ import annotations
