@@ -126,6 +126,8 @@ def _plain_sentence(body: ev.AnyBody, tools: Mapping[str, str]) -> str:  # one r
             return f"damage {body.code}{line}: {_clip(body.text)}"
         case ev.OperationClosed():
             return f"operation {body.operation} closed"
+        case ev.ChildRun():
+            return f"child run {body.child}: {body.status}"
         case ev.Ended():
             why = ", ".join(part for part in (body.outcome, body.reason) if part)
             return f"run ended: {body.status}{' (' + why + ')' if why else ''}"

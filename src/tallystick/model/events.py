@@ -145,6 +145,9 @@ class Refusal(Body, frozen=True, kw_only=True, tag="refusal"):
     fingerprint: str = ""  # same tool, arguments and reasons: same fingerprint
     now: str = ""
     turn: Int | None = None
+    raw_args: Blob | None = None  # the model's own argument text, where it differs
+    idempotency_key: str | None = None
+    complete: bool = True  # False: the turn that made the call was cut
 
 
 class Confirmation(Body, frozen=True, kw_only=True, tag="confirmation"):
@@ -280,6 +283,7 @@ class StopDecided(Body, frozen=True, kw_only=True, tag="stop.decided"):
     outcome: str = "acted"  # acted | declined | withdrawn
     decision: str = ""
     now: str = ""
+    truncated: bool = False  # the turn that says so was cut by length
 
 
 class Tenure(Body, frozen=True, kw_only=True, tag="tenure"):
@@ -304,6 +308,13 @@ class OperationClosed(Body, frozen=True, kw_only=True, tag="operation.closed"):
     operation: str
 
 
+class ChildRun(Body, frozen=True, kw_only=True, tag="run.child"):
+    """Where a child run stands, as the runtime that owns both recorded it in the parent's ledger."""
+
+    child: str  # run id
+    status: Literal["open", "CERTIFIED", "IN_DOUBT", "BLOCKED", "UNCERTIFIED"]
+
+
 class Ended(Body, frozen=True, kw_only=True, tag="run.ended"):
     """The run's final status, owned by the runtime."""
 
@@ -315,7 +326,7 @@ class Ended(Body, frozen=True, kw_only=True, tag="run.ended"):
 AnyBody = (
     Started | Said | Intent | Receipt | Refusal | Confirmation | Approval | Raised | Lifted | Obliged | Settled | Wish
     | DoubtSettled | Stated | SchemaChanged | ContractChanged | Reported | StopDecided | Tenure | Damage
-    | OperationClosed | Ended
+    | OperationClosed | ChildRun | Ended
 )  # fmt: skip
 
 

@@ -41,11 +41,14 @@ def approval(state: State, body: Approval, sealed: Sealed) -> None:
     problem = signature_problem(state, body, body.principal, sealed.event.actor)
     if not problem and body.run not in ("", state.run):
         problem = "it was given for another run"
+    if not problem and body.id in state.index.approval_by_id:
+        problem = "it was given before; each is good for one call"
     record = ApprovalRecord(sealed.event.seq, sealed.digest, body, not problem, problem, None, when(body.expires))
     if body.expires and record.expires is None:
         record.trusted, record.problem = False, "its expiry is not an instant"
     state.approvals.append(record)
-    state.index.approval_by_id.setdefault(body.id, record)
+    if record.trusted:
+        state.index.approval_by_id.setdefault(body.id, record)  # what an intent says it uses up
     state.index.approvals_by_call.setdefault((body.tool, body.args_sha256), []).append(record)
     state.index.approvals_by_tool.setdefault(body.tool, []).append(record)
     state.evidence_seq = sealed.event.seq

@@ -92,6 +92,9 @@ def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
             observed_seq, observed_at = original.observed_seq, original.observed_at
     if call is None:
         judged = Judged("unknown", "result.orphan", "", "the result answers no recorded call")
+    elif body.outcome == "not_started" and sealed.event.actor.role == "runtime":
+        # Only the runtime that would have dispatched the call knows that it never did.
+        judged = Judged("not_started", "result.not_started", "", "the runtime never dispatched the call")
     elif problem is not None and not isinstance(value, str):
         judged = Judged("unknown" if call.effect == "write" else "no_effect", "result.unreadable", "", problem)
     else:

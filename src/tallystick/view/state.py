@@ -7,6 +7,7 @@ from datetime import datetime
 
 from tallystick.contracts.types import Contract, Task
 from tallystick.model.events import (
+    ChildRun,
     Confirmation,
     Damage,
     Ended,
@@ -77,6 +78,7 @@ class State:
         started: the run's first event, if folded; `ended` its last, once it has ended.
         epoch: newest fencing epoch seen.
         evidence_seq: seq of the last event that can change a verdict; words cannot.
+        children: child run id → (seq, where it stands).
         doubts: calls whose outcome is not known, by call id; `open_calls` those without any receipt yet.
     """
 
@@ -104,6 +106,7 @@ class State:
         self.doubts: dict[str, CallRecord] = {}
         self.open_calls: dict[str, CallRecord] = {}
         self.obligations: dict[str, ObligationRecord] = {o.id: o for o in instances(contract, self.task)}
+        self.children: dict[str, tuple[int, ChildRun]] = {}
         self.evidence_seq = 0
         self.principals = {p.id: p for p in self.task.principals}
         self.index = Index()

@@ -35,6 +35,12 @@ def _started(state: State, body: events.Started, sealed: Sealed) -> None:
         state.started = body
 
 
+def _child(state: State, body: events.ChildRun, sealed: Sealed) -> None:
+    if sealed.event.actor.role in ("runtime", "importer"):
+        state.children[body.child] = (sealed.event.seq, body)
+        state.evidence_seq = sealed.event.seq
+
+
 def _ended(state: State, body: events.Ended, _: Sealed) -> None:
     state.ended = state.ended or body  # a status, once given, never improves
 
@@ -49,6 +55,7 @@ _FOLDS: Final[Mapping[type, Callable[[State, Any, Sealed], None]]] = {
         body.tool, (sealed.event.seq, body)
     ),
     events.Refusal: _refusal,
+    events.ChildRun: _child,
     events.Ended: _ended,
     events.Intent: fold_calls.intent,
     events.Receipt: fold_calls.receipt,
