@@ -114,18 +114,30 @@ def stage_of(view: View, contract: Contract) -> Standing:
     return Standing(stage=stage, done=done, open=open_, missing=missing, in_doubt=doubts, judged_upto=view.upto)
 
 
-def _missing_for(view: View, contract: Contract, owed: ObligationRecord) -> tuple[Reason, ...]:
-    """Return what the call that would discharge an obligation still lacks, as far as the record tells."""
+def call_for(contract: Contract, owed: ObligationRecord) -> Call | None:
+    """Return the call that would discharge an obligation, with the arguments the record tells; None where no tool does.
+
+    Its `now` is the end of time, so that evidence with a maximum age counts as too old.
+    """
     tool = contract.tools.get(owed.tool or "")
     if tool is None:
-        return ()
+        return None
     args = {name: _json(value) for name, value in owed.args.items()}
     if owed.entity is not None:
         for expr in tool.target:
             ref = expr.id.refs[0] if len(expr.id.refs) == 1 else ()
             if expr.kind == owed.entity.kind and len(ref) == 2 and ref[0] == "args":
                 args.setdefault(ref[1], owed.entity.id)
-    call = Call(tool=tool.name, args=args, now=instant_of("9999-12-31T00:00:00Z"))
+    return Call(tool=tool.name, args=args, now=instant_of("9999-12-31T00:00:00Z"))
+
+
+def _missing_for(view: View, contract: Contract, owed: ObligationRecord) -> tuple[Reason, ...]:
+    """Return what the call that would discharge an obligation still lacks, as far as the record tells."""
+    call = call_for(contract, owed)
+    if call is None:
+        return ()
+    tool = contract.tools[call.tool]
+    args = call.args
     scope = scope_of(view, contract, tool, call)
     found: list[Reason] = []
     for rule in tool.requires:

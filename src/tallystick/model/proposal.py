@@ -51,6 +51,7 @@ class Claim:
         value: exact JSON value claimed.
         quantifier: one (this value), all, none, or count.
         cites: receipt references: receipt id, native call id, or `native#n` for the n-th occurrence.
+        as_of: a receipt reference: the claim speaks of the state after that receipt, so older evidence is void.
     """
 
     field: str
@@ -59,6 +60,7 @@ class Claim:
     subject: EntityRef | None = None
     quantifier: Quantifier = "one"
     cites: tuple[str, ...] = ()
+    as_of: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
