@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tallystick.errors import InputError, LeaseHeldError, LedgerError, StaleWriterError
 from tallystick.ledger.memory import MemoryStore
 from tallystick.ledger.sqlite import SQLiteStore
-from tallystick.ledger.store import Head, RunRow, Store
+from tallystick.ledger.store import MAX_LETTER_BYTES, Head, RunRow, Store
 from tallystick.model.events import GENESIS, Ended, Said, Sealed, seal
 from tests.ledger.samples import AT, BODIES, NOW, chain, filled, started, words
 
@@ -305,3 +305,51 @@ def test_only_the_newest_epoch_ever_appends(tmp_path_factory: pytest.TempPathFac
         assert store.head("r").seq == written
         assert len(list(store.events("r"))) == written
         store.close()
+
+
+def test_a_letter_is_posted_without_the_lease_and_kept_until_its_writer_drops_it(store: Store) -> None:
+    lease, _ = filled(store)
+    first, second = store.post("r", b"one"), store.post("r", b"two")
+    assert [(x.number, x.raw) for x in store.posted("r")] == [(first, b"one"), (second, b"two")]
+    store.drop(lease, first)
+    assert [x.raw for x in store.posted("r")] == [b"two"]
+    store.drop(lease, second)
+    assert store.posted("r") == ()
+    assert store.post("r", b"three") > second  # a number is never given twice
+    assert store.head("r").seq == len(BODIES)
+
+
+def test_inboxes_of_two_runs_are_apart(store: Store) -> None:
+    lease, _ = filled(store, "r")
+    filled(store, "s")
+    store.post("s", b"for s")
+    store.drop(lease, 99)
+    assert store.posted("r") == ()
+    assert [x.raw for x in store.posted("s")] == [b"for s"]
+
+
+def test_only_the_writer_of_the_newest_epoch_empties_the_inbox(store: Store) -> None:
+    lease, _ = filled(store)
+    number = store.post("r", b"one")
+    store.acquire("r", "newer", NOW, 60, force=True)
+    with pytest.raises(StaleWriterError):
+        store.drop(lease, number)
+    assert [x.raw for x in store.posted("r")] == [b"one"]
+
+
+def test_a_letter_nobody_will_read_is_refused(store: Store) -> None:
+    with pytest.raises(LedgerError):
+        store.post("nobody", b"hello")
+    filled(store)
+    with pytest.raises(LedgerError):
+        store.post("r", b"x" * (MAX_LETTER_BYTES + 1))
+    assert store.posted("nobody") == ()
+    assert store.posted("r") == ()
+
+
+def test_who_holds_a_run_can_be_asked(store: Store) -> None:
+    assert store.lease("r") is None
+    lease, _ = filled(store)
+    assert store.lease("r") == lease
+    store.release(lease)
+    assert store.lease("r") is None

@@ -11,9 +11,11 @@ from itertools import islice
 from tallystick.ledger.store import (
     Head,
     Lease,
+    Letter,
     RunRow,
     check_batch,
     check_follows,
+    check_letter,
     check_read,
     expiry,
     held,
@@ -28,6 +30,8 @@ class _Run:
     events: list[Sealed] = field(default_factory=list)
     epoch: int = 0
     lease: Lease | None = None
+    inbox: list[Letter] = field(default_factory=list)
+    letters: int = 0
 
     @property
     def head(self) -> Head:
@@ -70,6 +74,11 @@ class MemoryStore:
             if found is not None and found.lease is not None and found.lease.epoch == lease.epoch:
                 found.lease = None
 
+    def lease(self, run: str) -> Lease | None:
+        """See `Store.lease`."""
+        found = self._runs.get(run)
+        return found.lease if found is not None else None
+
     def append(self, lease: Lease, sealed: Sealed, durable: bool) -> None:
         """See `Store.append`."""
         self.append_many(lease, (sealed,), durable)
@@ -109,6 +118,27 @@ class MemoryStore:
             row_of(events[0], len(events), next((e for e in reversed(events) if isinstance(e.event.body, Ended)), None))
             for events in listed
         )
+
+    def post(self, run: str, raw: bytes) -> int:
+        """See `Store.post`."""
+        with self._lock:
+            found = self._runs.get(run)
+            check_letter(run, found is not None, raw)
+            assert found is not None
+            found.letters += 1
+            found.inbox.append(Letter(number=found.letters, raw=raw))
+            return found.letters
+
+    def posted(self, run: str) -> tuple[Letter, ...]:
+        """See `Store.posted`."""
+        found = self._runs.get(run)
+        return tuple(found.inbox) if found is not None else ()
+
+    def drop(self, lease: Lease, upto: int) -> None:
+        """See `Store.drop`."""
+        with self._lock:
+            found = self._owned(lease)
+            found.inbox = [letter for letter in found.inbox if letter.number > upto]
 
     def close(self) -> None:
         """See `Store.close`. Nothing is held open."""

@@ -21,9 +21,11 @@ from tallystick.ledger.sqlite_file import ReadOnlyFile, error_of, open_for_writi
 from tallystick.ledger.store import (
     Head,
     Lease,
+    Letter,
     RunRow,
     check_batch,
     check_follows,
+    check_letter,
     check_read,
     expiry,
     held,
@@ -110,6 +112,14 @@ class SQLiteStore:
                 "UPDATE run SET holder = NULL, expires = NULL WHERE run = ? AND epoch = ?", (lease.run, lease.epoch)
             )
             self._heads.pop((lease.run, lease.epoch), None)
+
+    def lease(self, run: str) -> Lease | None:
+        """See `Store.lease`."""
+        rows = self._read("SELECT epoch, holder, expires FROM run WHERE run = ? AND holder IS NOT NULL", (run,))
+        if not rows:
+            return None
+        epoch, holder, until = rows[0]
+        return Lease(run=run, epoch=epoch, holder=holder, expires=_instant(until))
 
     # --- appending
 
@@ -201,6 +211,31 @@ class SQLiteStore:
                 )
             )
         return tuple(found)
+
+    # --- the inbox
+
+    def post(self, run: str, raw: bytes) -> int:
+        """See `Store.post`."""
+        number = self._number(run)
+        check_letter(run, number is not None, raw)
+        with self._writing(durable=True) as sql:
+            return int(
+                sql.execute("INSERT INTO inbox (run, raw) VALUES (?, ?) RETURNING no", (number, raw)).fetchone()[0]
+            )
+
+    def posted(self, run: str) -> tuple[Letter, ...]:
+        """See `Store.posted`."""
+        number = self._number(run)
+        if number is None:
+            return ()
+        rows = self._read("SELECT no, raw FROM inbox WHERE run = ? ORDER BY no", (number,))
+        return tuple(Letter(number=no, raw=bytes(raw)) for no, raw in rows)
+
+    def drop(self, lease: Lease, upto: int) -> None:
+        """See `Store.drop`."""
+        with self._writing(durable=False) as sql:
+            number = self._owned(lease)
+            sql.execute("DELETE FROM inbox WHERE run = ? AND no <= ?", (number, upto))
 
     def close(self) -> None:
         """See `Store.close`."""

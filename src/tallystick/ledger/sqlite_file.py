@@ -31,6 +31,12 @@ _SCHEMA: Final = (
   digest TEXT NOT NULL,     -- hex SHA-256 of raw
   raw BLOB NOT NULL         -- RFC 8785 bytes of the envelope
 )""",
+    """CREATE TABLE inbox (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,   -- a number is never given twice
+  run INTEGER NOT NULL,     -- run.no
+  raw BLOB NOT NULL         -- what a principal posted; the run's writer appends it as an event
+)""",
+    "CREATE INDEX inbox_run ON inbox (run)",
     "CREATE INDEX event_ended ON event (id) WHERE kind = 'run.ended'",
     # Against slips in the sqlite3 shell; whoever can write the file can drop them, which is what `verify` is for.
     "CREATE TRIGGER event_no_update BEFORE UPDATE ON event BEGIN SELECT raise(ABORT, 'the ledger is append-only'); END",

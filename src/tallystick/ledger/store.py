@@ -14,6 +14,8 @@ from tallystick.errors import ForgedEventError, InputError, LeaseHeldError, Ledg
 from tallystick.model.canonical import digest
 from tallystick.model.events import GENESIS, Ended, Sealed, Started
 
+MAX_LETTER_BYTES: Final = 1024 * 1024
+"""Largest letter an inbox takes."""
 MAX_EVENT_BYTES: Final = 256 * 1024 * 1024
 """Largest event a store keeps, so that `verify` can read any export line by line in bounded memory."""
 
@@ -60,6 +62,19 @@ class RunRow:
     parent: str | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Letter:
+    """Something posted for a run by somebody who does not hold its lease; no event until its writer appends it.
+
+    Attributes:
+        number: position in the inbox; numbers of one run only grow.
+        raw: the bytes as posted.
+    """
+
+    number: int
+    raw: bytes
+
+
 class Store(Protocol):
     """An append-only store of runs. Safe to use from several threads."""
 
@@ -85,6 +100,10 @@ class Store(Protocol):
 
     def release(self, lease: Lease) -> None:
         """Give the lease back. Nothing happens where somebody already took over."""
+        ...
+
+    def lease(self, run: str) -> Lease | None:
+        """Return the lease somebody holds on `run`, live or expired; None where it was released or never taken."""
         ...
 
     def append(self, lease: Lease, sealed: Sealed, durable: bool) -> None:
@@ -123,6 +142,29 @@ class Store(Protocol):
         """Return the runs that have events, oldest first."""
         ...
 
+    def post(self, run: str, raw: bytes) -> int:
+        """Put `raw` into the inbox of `run`, durably, without its lease, and return its number.
+
+        The run's writer reads the inbox before each decision and appends what it accepts. Nothing here checks who
+        posts: what a letter is worth is decided by the signature inside.
+
+        Raises:
+            LedgerError: no such run, larger than `MAX_LETTER_BYTES`, or the store cannot be written.
+        """
+        ...
+
+    def posted(self, run: str) -> tuple[Letter, ...]:
+        """Return the letters in the inbox of `run`, oldest first."""
+        ...
+
+    def drop(self, lease: Lease, upto: int) -> None:
+        """Remove the letters numbered up to `upto`, once their events are appended (or they were rejected).
+
+        Raises:
+            StaleWriterError: the epoch is not the newest.
+        """
+        ...
+
     def close(self) -> None:
         """Release files and connections. The store cannot be used afterwards."""
         ...
@@ -157,6 +199,18 @@ def stale(lease: Lease, newest: int | None) -> StaleWriterError:
         where=f"run `{lease.run}`",
         fix="stop this writer; acquire the run again before appending",
     )
+
+
+def check_letter(run: str, exists: bool, raw: bytes) -> None:
+    """Refuse a letter nobody will ever read.
+
+    Raises:
+        LedgerError: there is no such run, or the letter is too large.
+    """
+    if not exists:
+        raise LedgerError("there is no such run to post to", where=f"run `{run}`", fix="check the run id")
+    if len(raw) > MAX_LETTER_BYTES:
+        raise LedgerError(f"a letter of {len(raw):,} bytes, more than {MAX_LETTER_BYTES:,}", where=f"run `{run}`")
 
 
 def check_batch(run: str, sealed: Sequence[Sealed]) -> None:
