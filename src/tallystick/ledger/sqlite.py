@@ -172,11 +172,13 @@ class SQLiteStore:
         head = Head() if after <= 0 else self._head_at(number, run, after)
         while head is not None:
             rows = self._read(
-                "SELECT digest, raw FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT ?",
+                "SELECT id, digest, raw FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT ?",
                 ((number << _SHIFT) + head.seq, (number + 1) << _SHIFT, _PAGE),
             )
-            for stored, raw in rows:
+            for position, stored, raw in rows:
                 item = _unseal(run, head.seq + 1, raw)
+                if position != (number << _SHIFT) + head.seq + 1:
+                    raise ForgedEventError("it is missing or was moved", where=f"run `{run}` event {head.seq + 1}")
                 check_read(run, item, stored, head)
                 yield item
                 head = Head(seq=item.event.seq, digest=item.digest)
