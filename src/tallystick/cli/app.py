@@ -16,6 +16,7 @@ import typer
 from tallystick import __version__
 from tallystick.cli import console
 from tallystick.cli.demo import demo
+from tallystick.cli.files import export, verify
 from tallystick.cli.runs import runs, show
 from tallystick.errors import ForgedEventError, TallystickError
 
@@ -57,7 +58,7 @@ def _common(
         console.say(context.get_help())
 
 
-for _command in (demo, runs, show):
+for _command in (demo, runs, show, export, verify):
     app.command()(_command)
 
 

@@ -40,6 +40,7 @@ def lines(events: Iterator[ev.Event]) -> Iterator[Line]:
         if isinstance(body, ev.Intent):
             tools[body.call] = body.tool
         text, reasons = _sentence(body, tools)
+        text = console.printable(text)
         yield Line(event=event, text=text, reasons=reasons)
 
 
@@ -50,9 +51,9 @@ def draw(line: Line) -> None:
     head = (f"{event.seq:>5}  {console.when(event.at)}  ", "dim")
     out.print(Text.assemble(head, (f"{event.actor.role:<10}", "dim"), (line.text, _STYLES.get(event.kind, ""))))
     for reason in line.reasons:
-        text = Text.assemble((reason.code, "bold"), f" {reason.message}")
+        text = Text.assemble((reason.code, "bold"), f" {console.printable(reason.message)}")
         if reason.reverses:
-            text.append(f"; what would help: {reason.reverses}", style="dim")
+            text.append(f"; what would help: {console.printable(reason.reverses)}", style="dim")
         out.print(Padding(text, (0, 0, 0, 39)))
 
 

@@ -1,0 +1,120 @@
+"""`tallystick export` and `tallystick verify`: a run as a file, and whether to believe such a file."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+
+from tallystick.cli import console
+from tallystick.cli.console import Json
+from tallystick.cli.runs import LedgerArgument, choose, reading
+from tallystick.errors import InputError
+from tallystick.ledger.export import export as write_export
+from tallystick.ledger.fsck import fsck
+from tallystick.ledger.keys import load_public_key, signing_key
+from tallystick.ledger.verify import Verification
+from tallystick.ledger.verify import verify as verify_export
+
+_SQLITE: Final = b"SQLite format 3\x00"
+
+
+def export(
+    ledger: LedgerArgument,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id; `tallystick runs` lists them.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; replaced as a whole.")],
+    sign_with: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign-with",
+            metavar="KEY",
+            help="Ed25519 signing key (PEM); made, mode 0600, where the file does not exist yet. "
+            "Default: LEDGER.key, beside the ledger.",
+        ),
+    ] = None,
+    unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign it.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a run to a file: its exact events, one a line, ending in a signed head.
+
+    Give whoever verifies it the public key (KEY.pub) by another way than the file.
+    """
+    if unsigned and sign_with:
+        raise InputError("`--unsigned` and `--sign-with` contradict each other", fix="give one of them")
+    with reading(ledger) as store:
+        choose(store, run, ledger)
+        key_file = sign_with or ledger.with_name(ledger.name + ".key")
+        key = None if unsigned else signing_key(key_file)
+        end = write_export(store, run, out, key, now=datetime.now(UTC))
+    public = None if unsigned else str(key_file) + ".pub"
+    if json:
+        console.emit(
+            {
+                "run": run,
+                "file": str(out),
+                "events": end.seq,
+                "head": end.head,
+                "at": end.at,
+                "key": end.key,
+                "public_key_file": public,
+            }
+        )
+        return
+    console.say(f"{out}: run {run}, {end.seq} events, {'unsigned' if unsigned else f'signed by {end.key}'}")
+    if public:
+        console.say(f"verify it with: tallystick verify {out} --key {public}")
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An export, or a ledger to check where it lies.")],
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="The signer's public key, from a source you trust."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Check an export, byte by byte, by code that shares nothing with the writer. Exits with 0 or 1.
+
+    Only with --key can the answer be "authentic"; without it a good file is "intact, unauthenticated".
+    """
+    if _is_sqlite(file):
+        if key is not None:
+            raise InputError("a ledger carries no signature", where=str(file), fix="export the run, and verify that")
+        results = fsck(file)
+        if json:
+            console.emit({"file": str(file), "ok": all(r.ok for r in results), "runs": [_to_json(r) for r in results]})
+    else:
+        results = (verify_export(file, None if key is None else load_public_key(key)),)
+        if json:
+            console.emit({"file": str(file), **_to_json(results[0])})
+    if not json:
+        for result in results:
+            _print(result)
+        if not results:
+            console.note("the ledger has no runs")
+        if all(r.ok and r.authentic != "authentic" for r in results):
+            console.note(
+                "it is consistent in itself; who wrote it is known only under --key with the signer's public key"
+            )
+    return 0 if all(r.ok for r in results) else 1
+
+
+def _is_sqlite(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(len(_SQLITE)) == _SQLITE
+
+
+def _to_json(result: Verification) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(result)
+    return found
+
+
+def _print(result: Verification) -> None:
+    style = "green" if result.ok else "bold red"
+    said = result.authentic if result.ok else "does not verify"
+    console.say(f"{said}: run {result.run or '?'}, {result.events} events, head {result.head[:16]}", style=style)
+    for flaw in result.problems:
+        console.say(f"  {flaw}")

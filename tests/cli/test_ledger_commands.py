@@ -1,0 +1,138 @@
+"""`runs`, `show`, `export` and `verify` on a real ledger."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from tallystick.ledger.keys import signing_key
+from tallystick.ledger.sqlite import SQLiteStore
+from tallystick.model.decision import Decision, Reason, Verdict
+from tallystick.model.events import Refusal, Said, blob
+from tests.cli.conftest import Cli
+from tests.ledger.samples import BODIES, filled, started
+
+REFUSED = Decision(
+    verdict=Verdict.HOLD,
+    reasons=(Reason(code="evidence.missing", message="no read of `I-7`", reverses="read `get_invoice`"),),
+)
+REFUSAL = Refusal(tool="pay_invoice", args=blob(b'{"amount": 1.10}'), decision=REFUSED.text())
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """A ledger with a run that ended, `r`, and one that did not, `s`."""
+    file = tmp_path / "runs.db"
+    store = SQLiteStore(file)
+    filled(store, "r")
+    filled(store, "s", (started(parent="r"), REFUSAL, Said(role="assistant", text="[bold]done[/bold] \x1b[31m")))
+    store.close()
+    return file
+
+
+def test_runs_lists_each_run_with_its_status(cli: Cli, ledger: Path) -> None:
+    """A run that did not end has no status."""
+    found = cli("runs", "--ledger", ledger, "--json").json
+    assert [(r["run"], r["status"], r["events"], r["parent"]) for r in found["runs"]] == [
+        ("r", "CERTIFIED", len(BODIES), None),
+        ("s", None, 3, "r"),
+    ]
+    table = cli("runs", "--ledger", ledger).out.splitlines()
+    assert [line.split()[:2] for line in table[1:]] == [["r", "CERTIFIED"], ["s", "not"]]
+
+
+def test_show_prints_one_line_an_event_and_the_reasons_of_decisions(cli: Cli, ledger: Path) -> None:
+    """Each event is there in order; a refusal says why and what would help."""
+    shown = cli("show", ledger, "r").out.splitlines()
+    assert len(shown) == len(BODIES)
+    assert "receipt pay_invoice: ok 11 bytes" in shown[3]
+    assert "run ended: CERTIFIED (acted)" in shown[4]
+    refused = cli("show", ledger, "s").out
+    assert 'hold pay_invoice({"amount": 1.10})' in refused
+    assert "evidence.missing no read of `I-7`; what would help: read `get_invoice`" in refused
+
+
+def test_show_prints_foreign_text_as_text(cli: Cli, ledger: Path) -> None:
+    """Neither markup nor terminal controls in what an agent said reach the terminal as such."""
+    shown = cli("show", ledger, "s").out
+    assert "[bold]done[/bold]" in shown
+    assert "\x1b" not in shown
+
+
+def test_show_as_json_has_every_event_whole(cli: Cli, ledger: Path) -> None:
+    """The JSON has the stored events, with decisions as values."""
+    found = cli("show", ledger, "s", "--json").json
+    assert [e["body"]["kind"] for e in found["events"]] == ["run.started", "refusal", "message"]
+    assert found["events"][1]["body"]["decision"]["reasons"][0]["code"] == "evidence.missing"
+
+
+def test_a_run_that_is_not_there_is_named(cli: Cli, ledger: Path) -> None:
+    """A wrong or ambiguous run is bad input."""
+    for args in (["show", ledger, "t"], ["show", ledger], ["export", ledger, "t", "-o", ledger.parent / "t"]):
+        done = cli(*args)
+        assert (done.code, done.out) == (2, "")
+        assert "tallystick runs" in done.err
+    assert not (ledger.parent / "t").exists()
+
+
+def test_an_export_is_authentic_under_its_key_and_no_other(cli: Cli, ledger: Path) -> None:
+    """The key is made on first use, mode 0600; another key, or none, does not make the export authentic."""
+    out, key = ledger.with_name("r.jsonl"), ledger.with_name("runs.db.key")
+    assert not key.exists()
+    exported = cli("export", ledger, "r", "-o", out, "--json").json
+    assert exported["events"] == len(BODIES)
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    pinned = cli("verify", out, "--key", exported["public_key_file"], "--json")
+    assert (pinned.code, pinned.json["authentic"]) == (0, "authentic")
+    bare = cli("verify", out)
+    assert bare.code == 0
+    assert bare.out.startswith("intact, unauthenticated: run r, 5 events")
+    signing_key(ledger.with_name("other"))
+    other = cli("verify", out, "--key", ledger.with_name("other.pub"), "--json")
+    assert (other.code, other.json["authentic"]) == (1, "not authentic")
+
+
+def test_a_changed_byte_is_found_and_named(cli: Cli, ledger: Path) -> None:
+    """Exit code 1, and the line and event that fail."""
+    out = ledger.with_name("r.jsonl")
+    cli("export", ledger, "r", "-o", out)
+    out.write_bytes(out.read_bytes().replace(b"please", b"pleasE"))
+    done = cli("verify", out)
+    assert done.code == 1
+    assert done.out.startswith("does not verify: run r")
+    assert "line 4, event 3" in done.out
+
+
+def test_verify_checks_a_ledger_where_it_lies(cli: Cli, ledger: Path) -> None:
+    """Given a ledger, every run in it is checked; a key makes no sense there."""
+    found = cli("verify", ledger, "--json")
+    assert (found.code, [r["ok"] for r in found.json["runs"]]) == (0, [True, True])
+    assert cli("verify", ledger, "--key", ledger).code == 2
+
+
+def test_what_an_unsigned_export_says(cli: Cli, ledger: Path) -> None:
+    """Unsigned is possible on request, makes no key, and is never authentic."""
+    out = ledger.with_name("r.jsonl")
+    assert cli("export", ledger, "r", "-o", out, "--unsigned", "--json").json["key"] is None
+    assert not ledger.with_name("runs.db.key").exists()
+    assert cli("verify", out).code == 0
+    assert cli("export", ledger, "r", "-o", out, "--unsigned", "--sign-with", "k").code == 2
+
+
+def test_a_json_command_prints_one_object(cli: Cli, ledger: Path) -> None:
+    """stdout is one JSON object on one line, and stderr is empty."""
+    out = ledger.with_name("r.jsonl")
+    for args in (
+        ["runs", "--ledger", ledger],
+        ["show", ledger, "r"],
+        ["export", ledger, "r", "-o", out],
+        ["verify", out],
+        ["verify", ledger],
+    ):
+        done = cli(*args, "--json")
+        assert done.out.count("\n") == 1
+        assert isinstance(json.loads(done.out), dict)
+        assert done.err == ""
