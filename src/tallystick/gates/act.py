@@ -55,10 +55,10 @@ def _refuse(code: str, message: str, reverses: str, where: str = "") -> Decision
 def _decide(view: View, contract: Contract, call: Call) -> Decision:
     if view.ended is not None:
         return _refuse("run.closed", f"the run has ended: {view.ended.status}", "a new run")
-    malformed = _malformed(call)
+    tool = contract.tools.get(call.tool)
+    malformed = _malformed(tool, call)
     if malformed is not None:
         return malformed
-    tool = contract.tools.get(call.tool)
     if tool is None:
         return _unmentioned(contract, call)
     drifted = _drifted(view, tool, call)
@@ -120,7 +120,7 @@ def _weigh(answers: Iterator[Answer], earlier: Decision | None) -> Decision:
     return Decision(verdict=Verdict.ADMIT, reasons=reasons, basis=unique)
 
 
-def _malformed(call: Call) -> Decision | None:
+def _malformed(tool: Tool | None, call: Call) -> Decision | None:
     """A call whose raw text was cut, glued or changed on the way is not the call the model made."""
     if not call.complete:
         return _refuse("args.incomplete", "the turn that made this call was cut off", "the whole call, made again")
@@ -132,7 +132,16 @@ def _malformed(call: Call) -> Decision | None:
         return _refuse(
             "args.unparseable", f"the raw argument text is not one JSON object: {bad.message}", "one JSON object"
         )
-    if not same(written, call.args):
+    given = call.args
+    minted = (tool.idempotency_arg or "") if tool is not None and call.idempotency_key is not None else ""
+    if (
+        minted in given
+        and given[minted] == call.idempotency_key
+        and isinstance(written, dict)
+        and minted not in written
+    ):
+        given = {name: value for name, value in given.items() if name != minted}  # the runtime's key, not the model's
+    if not same(written, given):
         return _refuse(
             "args.mutated", "the arguments to dispatch differ from the raw argument text", "the arguments as written"
         )

@@ -31,7 +31,7 @@ def settled_by(view: View, contract: Contract, call: CallRecord, receipt: Receip
     """Return what a receipt shows about a call in doubt, or None where it shows nothing.
 
     `shows` true: it happened. False: it did not, provided the read came after the call and later than the declared lag
-    (a read that may have missed the write shows nothing).
+    (a read that may have missed the write shows nothing) and the tool did not answer that it is still at work.
     """
     tool = contract.tools.get(call.tool)
     if tool is None or tool.settle is None or not receipt.good or receipt.call is None:
@@ -61,6 +61,8 @@ def settled_by(view: View, contract: Contract, call: CallRecord, receipt: Receip
     if shows is True:
         return DoubtSettled(call=call.id, outcome="ok", by="query", evidence=[receipt.id])
     if shows is False:
+        if call.outcome == "in_flight":
+            return None  # the tool itself said "not finished": not there yet is not never
         if call.at is None or receipt.observed_at is None:
             return None
         if (receipt.observed_at - call.at).total_seconds() < settle.lag_seconds:
