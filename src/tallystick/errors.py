@@ -35,7 +35,7 @@ class InputError(TallystickError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """One invalid place in a contract file: 1-based line and column, JSON Pointer of the field, sentence, fix."""
+    """One invalid place: 1-based line and column (0 where there is no text), JSON Pointer, sentence, fix."""
 
     line: int
     column: int
@@ -44,7 +44,8 @@ class Problem:
     fix: str | None = None
 
     def __str__(self) -> str:
-        text = f"{self.line}:{self.column}: {self.pointer or '/'}: {self.message}"
+        place = f"{self.line}:{self.column}: " if self.line else ""
+        text = f"{place}{self.pointer or '/'}: {self.message}"
         return f"{text} (fix: {self.fix})" if self.fix else text
 
 

@@ -143,8 +143,9 @@ class Requirement:
     Attributes:
         id: name within the tool; appears in reasons.
         kind: fact: `expr` over args and entity facts is true. known: the entity `entity` has been read, by that very
-            id. confirmed: the host recorded the user's choice of `entity`. argument: argument `arg` equals what the newest
-            good receipt of `tool` says at `pointer`. read: `tool` answered well, with `expr` (over its `args`) true.
+            id. confirmed: the host recorded the user's choice of `entity`. argument: argument `arg` equals what the
+            newest good receipt of `tool` says at `pointer`. read: `tool` answered well, with `expr` (over its `args`
+            and `result`, and this call's arguments as `call`) true.
             previewed: the last preview by this tool with equal `args_equal` arguments succeeded, and with `expr` (over
             `args` and `preview`) true. approval: a principal with role `role` approved this call. any: one of
             `options` is met.

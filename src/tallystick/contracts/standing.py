@@ -1,0 +1,188 @@
+"""Compiling what stands beside the tools: conditions, exclusions, and the task's template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from tallystick.contracts.derive import derivation
+from tallystick.contracts.expr import JSON, ExpressionProblem, kind_of, parse, refs_of
+from tallystick.contracts.names import ROOTS, Names, Scope
+from tallystick.contracts.types import ConditionRule, EntityExpr, Exclusion, Expr, ObligationRule, Slot, Tool
+from tallystick.contracts.yamltext import Path
+from tallystick.model.values import Type
+
+
+def condition(value: Mapping[str, Any], path: Path, names: Names) -> ConditionRule | None:
+    """Return a compiled standing condition, or `None` after reporting what is wrong with it."""
+    stated = names.get(value, "for", path)
+    kind = stated or _only_kind(value, names)
+    if stated is not None and stated not in names.entities:
+        names.report.unknown((*path, "for"), "entity", stated, names.entities)
+        return None
+    scope: Scope = names.base()
+    if kind is not None:
+        scope[kind] = names.entity_kind(kind)
+    elif stated is None:
+        # Without a kind the expressions may read no facts, so name every kind to get a useful message.
+        mentioned = [k for k in names.entities if f"{k}." in f"{value.get('when', '')} {value.get('until', '')}"]
+        if len(mentioned) > 1:
+            names.report.add(path, f"it reads {' and '.join(mentioned)}", "say which it is about: `for: …`")
+            return None
+    removes = tuple(t for text, at in names.items(value, "removes", path) if (t := names.tool(text, at)) is not None)
+    fallback_tools = tuple(
+        t for text, at in names.items(value, "fallback_tools", path) if (t := names.tool(text, at)) is not None
+    )
+    if any(not names.clean((*path, name)) for name in value):
+        return None
+    return ConditionRule(
+        id=value.get("id", ""),
+        kind=kind,
+        when=names.expr(value.get("when"), (*path, "when"), scope),
+        removes=removes,
+        status=value.get("status", ""),
+        prerequisite=value.get("prerequisite", ""),
+        authority=value.get("authority", ""),
+        fallback=value.get("fallback", ""),
+        until=names.expr(value.get("until"), (*path, "until"), scope),
+        fallback_tools=fallback_tools,
+    )
+
+
+def _only_kind(value: Mapping[str, Any], names: Names) -> str | None:
+    kinds = set()
+    for name in ("when", "until"):
+        text = value.get(name)
+        if isinstance(text, str):
+            try:
+                kinds |= {ref[0] for ref in refs_of(parse(text)) if ref[0] not in ROOTS}
+            except ExpressionProblem:
+                continue  # reported when it is compiled
+    known = kinds & names.entities.keys()
+    return known.pop() if len(known) == 1 else None
+
+
+def exclusion(value: Mapping[str, Any], path: Path, names: Names) -> Exclusion | None:
+    """Return a compiled exclusion, or `None` after reporting what is wrong with it."""
+    if any(not names.clean((*path, name)) for name in value) or not {"id", "tools", "per"} <= value.keys():
+        return None
+    tools = tuple(t for text, at in names.items(value, "tools", path) if (t := names.tool(text, at)) is not None)
+    per: dict[str, Expr] = {}
+    stated = value["per"]
+    for tool in tools:
+        if isinstance(stated, Mapping) and tool not in stated:
+            names.report.add((*path, "per"), f"it does not say the value for {tool}", f"add `{tool}: args.…`")
+            continue
+        text, where = (stated, (*path, "per")) if isinstance(stated, str) else (stated[tool], (*path, "per", tool))
+        expr = names.expr(text, where, {"args": names.args_kind(tool)}, boolean=False)
+        if expr is not None:
+            per[tool] = expr
+    if isinstance(stated, Mapping):
+        for tool in stated:
+            if tool not in tools:
+                names.report.unknown((*path, "per", tool), "tool of this exclusion", tool, tools)
+    return Exclusion(id=value["id"], tools=tools, per=per, message=value.get("message", ""))
+
+
+def _input_for(kind: str, names: Names) -> str | None:
+    """Return the expression that `scope: invoice` stands for: the task input of that name."""
+    for name in (kind, f"{kind}_id"):
+        if name in names.inputs:
+            return f"task.{name}"
+    return None
+
+
+def _entity(text: str | None, path: Path, names: Names, scope: Scope) -> EntityExpr | None:
+    if text is None:
+        return None
+    kind = text.strip()
+    short = _input_for(kind, names)
+    if kind in names.entities and short is None:
+        names.report.add(path, f"no task input says which {kind}", f"declare `inputs: {{{kind}: id}}`")
+        return None
+    return names.entity(text, path, scope, short)
+
+
+def obligation(value: Mapping[str, Any], path: Path, names: Names, tools: Mapping[str, Tool]) -> ObligationRule | None:
+    """Return a compiled obligation template, or `None` after reporting what is wrong with it."""
+    if any(not names.clean((*path, name)) for name in value) or "id" not in value:
+        return None
+    kind: Literal["event", "state"] = "state" if "fact" in value and "by" not in value else "event"
+    kind = value.get("kind", kind)
+    if kind == "event" and "by" not in value:
+        names.report.add(path, "an event obligation needs `by`", "name the tool whose effect discharges it")
+    if kind == "state" and "fact" not in value:
+        names.report.add(path, "a state obligation needs `fact`", "say what must hold now")
+    by = names.tool(value.get("by"), (*path, "by"))
+    scope = names.base()
+    each = value.get("each")
+    if each is not None:
+        listed = names.inputs.get(each)
+        if listed is None:
+            names.report.unknown((*path, "each"), "task input", each, names.inputs)
+        elif listed.item is None:
+            names.report.add((*path, "each"), f"`{each}` is a {listed}, not a list", "declare it `list(…)`")
+        scope["item"] = kind_of(listed.item) if listed is not None and listed.item is not None else JSON
+    entity = _entity(value.get("for"), (*path, "for"), names, scope)
+    if entity is None and "for" not in value and by is not None and each is None:
+        entity = _default_entity(by, names, tools, scope)
+    facts = {**scope, entity.alias: names.entity_kind(entity.kind)} if entity is not None else scope
+    args: dict[str, Expr] = {}
+    for arg, text in (value.get("args") or {}).items():
+        if by is not None:
+            names.argument(by, arg, (*path, "args", arg))
+        expr = names.expr(text, (*path, "args", arg), scope, boolean=False)
+        if expr is not None:
+            args[arg] = expr
+    return ObligationRule(
+        id=value["id"],
+        kind=kind,
+        by=by,
+        entity=entity,
+        args=args,
+        fact=names.expr(value.get("fact"), (*path, "fact"), facts),
+        when=names.expr(value.get("when"), (*path, "when"), facts),
+        each=each,
+        text=value.get("text", ""),
+    )
+
+
+def _default_entity(by: str, names: Names, tools: Mapping[str, Tool], scope: Scope) -> EntityExpr | None:
+    """Without `for`, what is owed is about the task's own entity of the kind that the tool addresses, if any."""
+    for target in tools[by].target:
+        short = _input_for(target.kind, names)
+        if short is not None:
+            return names.entity(target.kind, (), scope, short)
+    return None
+
+
+def slot(value: Mapping[str, Any], path: Path, names: Names) -> Slot | None:
+    """Return a compiled answer slot, or `None` after reporting what is wrong with it."""
+    if any(not names.clean((*path, name)) for name in value) or not {"slot", "type", "derive"} <= value.keys():
+        return None
+    type_ = names.type_(value["type"], (*path, "type"))
+    entity = _entity(value.get("scope"), (*path, "scope"), names, names.base())
+    facts = names.base()
+    if entity is not None:
+        facts[entity.alias] = names.entity_kind(entity.kind)
+    derive = derivation(value["derive"], (*path, "derive"), names, facts)
+    if derive is None:
+        return None
+    if derive.expr is not None:
+        _fits(derive.expr, type_, (*path, "derive"), names)
+    return Slot(
+        name=value["slot"],
+        type=type_,
+        derive=derive,
+        entity=entity,
+        quantifier=value.get("quantifier", "one"),
+        required=value.get("required", True),
+    )
+
+
+def _fits(expr: Any, type_: Type, path: Path, names: Names) -> None:
+    given, wanted = expr.kind, kind_of(type_)
+    if "json" in (given.name, wanted.name):
+        return
+    if given.name != wanted.name or (given.unit and wanted.unit and given.unit != wanted.unit):
+        names.report.add(path, f"the slot is {type_}, the derivation gives {given.required}")
