@@ -1,0 +1,311 @@
+"""The stop gate: may this run end as done?
+
+Read top to bottom, this is the rule: a turn that was cut says nothing; every obligation is discharged, waived or shown
+impossible; no blocker is open unless left aside through its fallback; no call is unanswered and no effect in doubt;
+every answer slot is claimed once; and every claim stands. Who says that the run is done (the model, a framework, a
+finish reason) makes no difference: all of them only use words. Rightly not acting, and a request taken back, are
+successes of their own, with evidence of their own.
+Source: evidence-carrying termination, "Verifier"; ARCHITECTURE, "Verdicts and final status".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from tallystick.contracts.types import Contract
+from tallystick.errors import TallystickError
+from tallystick.gates.act import may_act
+from tallystick.gates.answers import Violated
+from tallystick.gates.claim import may_claim
+from tallystick.gates.conditions import standing
+from tallystick.gates.evidence import scope_of
+from tallystick.gates.stage import call_for, open_obligations
+from tallystick.model import jsontext
+from tallystick.model.decision import Decision, Reason, Verdict, decision_of
+from tallystick.model.proposal import Call, Stop
+from tallystick.model.values import same
+from tallystick.view import ConditionRecord, ObligationRecord, View
+from tallystick.view.parse import parse_args
+from tallystick.view.state import when
+
+FinalStatus = Literal["CERTIFIED", "IN_DOUBT", "BLOCKED", "UNCERTIFIED"]
+WITHDRAWN: Final = "withdrawn"
+"""Field of the host's event that the requester took the request back: `Stated(field="withdrawn", value="true")`."""
+_RIGHTLY: Final = frozenset(
+    {"evidence.violated", "exclusion.taken", "approval.denied", "argument.mismatch", "preview.mismatch"}
+)
+"""Refusals that show the action would be wrong, not merely that something is missing."""
+
+
+def may_stop(view: View, contract: Contract, stop: Stop) -> Decision:
+    """Return whether the run may end as `stop` says.
+
+    Pure: no I/O, no clock (`stop.now` is the recorded instant). Anything that goes wrong in here is a rejection.
+
+    Returns:
+        accept; reject (each reason alone is enough, and says what would reverse it); hold (only conflicting evidence
+        stands in the way: a fresh read is needed).
+    """
+    try:
+        return _decide(view, contract, stop)
+    except TallystickError as bad:
+        message = f"the stop could not be judged: {bad.message}"
+    except Exception as bad:  # noqa: BLE001 - fail closed: our own fault certifies nothing
+        message = f"the gate itself failed: {type(bad).__name__}"
+    reason = Reason(code="gate.error", message=message, reverses="a valid contract and stop")
+    return Decision(verdict=Verdict.REJECT, reasons=(reason,), judged_upto=view.upto)
+
+
+def _decide(view: View, contract: Contract, stop: Stop) -> Decision:
+    reasons = [
+        *_whole(view, stop),
+        *_owed(view, contract, stop),
+        *_conditions(view),
+        *_unsettled(view),
+        *_outcome(view, stop),
+        *_covered(view, contract, stop),
+    ]
+    conflicts: list[Reason] = []
+    basis = [o.discharged_by.receipt.digest for o in view.obligations.values()
+             if o.discharged_by is not None and o.discharged_by.receipt is not None]  # fmt: skip
+    basis.extend(o.settled_digest for o in view.obligations.values() if o.settled is not None)
+    for claim in stop.claims:
+        decision = may_claim(view, contract, claim)
+        basis.extend(decision.basis)
+        if decision.verdict is Verdict.HOLD:
+            conflicts.extend(decision.reasons)
+        elif decision.verdict is not Verdict.ACCEPT:
+            reasons.extend(decision.reasons)
+    if not reasons and not conflicts and stop.outcome == "acted" and not (stop.claims or view.obligations):
+        reasons.extend(_nothing(view))
+    verdict = Verdict.REJECT if reasons else Verdict.HOLD if conflicts else Verdict.ACCEPT
+    return Decision(
+        verdict=verdict,
+        reasons=tuple(dict.fromkeys(reasons or conflicts)),
+        basis=tuple(dict.fromkeys(d for d in basis if d)),
+        judged_upto=view.upto,
+    )
+
+
+def _whole(view: View, stop: Stop) -> Iterator[Reason]:
+    if view.ended is not None:
+        yield Reason(
+            code="run.closed", message=f"the run has ended: {view.ended.status}", reverses="a new run",
+        )  # fmt: skip
+    if stop.truncated:
+        yield Reason(
+            code="turn.truncated",
+            message="the turn that says so was cut off",
+            reverses="a turn that ended by itself",
+        )
+
+
+# ---------------------------------------------------------------- obligations and blockers
+
+
+def _owed(view: View, contract: Contract, stop: Stop) -> Iterator[Reason]:
+    """Yield one reason per obligation that is neither discharged, waived, impossible, nor rightly left undone."""
+    if stop.outcome == "withdrawn" and _taken_back(view):
+        return
+    for owed in open_obligations(view):
+        if stop.outcome == "declined" and rightly_undone(view, contract, owed, stop):
+            continue
+        by = f"a receipt of {owed.tool} that shows success" if owed.tool else "receipts that show that it holds now"
+        yield Reason(
+            code="obligation.open",
+            message=f"`{owed.id}` is open" + (f": {owed.text}" if owed.text else ""),
+            reverses=f"{by}, a waiver, or evidence that it is impossible",
+            where=owed.id,
+            refs=(owed.seq,) if owed.seq else (),
+        )
+
+
+def rightly_undone(view: View, contract: Contract, owed: ObligationRecord, stop: Stop) -> bool:
+    """Return whether the record shows that not doing what is owed is right.
+
+    A blocker removes its action and its fallback was taken; or the act gate refused it for what the evidence says, and
+    would refuse it again now.
+    """
+    removed = blockers(view, contract, owed)
+    if removed and all(taken for _, taken in removed):
+        return True
+    return _refused_for_cause(view, contract, owed, stop)
+
+
+def blockers(view: View, contract: Contract, owed: ObligationRecord) -> list[tuple[str, bool]]:
+    """Return (condition id, whether its fallback was taken) for every condition that removes what is owed."""
+    call = call_for(contract, owed)
+    if call is None:
+        return []
+    found: list[tuple[str, bool]] = []
+    for record in view.index.conditions_by_tool.get(call.tool, ()):
+        concerns = _concerns(record, call, owed)
+        if concerns and (record.open or record.lifted_how == "fallback"):
+            found.append((record.body.id, not record.open or not record.body.fallback))
+    scope = scope_of(view, contract, contract.tools[call.tool], call)
+    found.extend(
+        (rule.id, _fell_back(view, rule.fallback_tools, owed))
+        for rule in contract.conditions
+        if isinstance(standing(scope, rule), Violated)
+    )
+    return found
+
+
+def _concerns(record: ConditionRecord, call: Call, owed: ObligationRecord) -> bool:
+    entity = record.body.entity
+    if len(entity) == 2 and owed.entity is not None and entity != [owed.entity.kind, owed.entity.id]:
+        return False
+    return all(n not in call.args or same(call.args[n], jsontext.loads(v)) for n, v in record.body.scope)
+
+
+def _fell_back(view: View, tools: tuple[str, ...], owed: ObligationRecord) -> bool:
+    """A fallback that is a tool must have taken effect for the entity; one that is only words is to leave it alone."""
+    if not tools:
+        return True
+    return any(
+        e.status == "done" and (owed.entity is None or not e.call.targets or owed.entity in e.call.targets)
+        for name in tools
+        for e in view.writes(name)
+    )
+
+
+def _refused_for_cause(view: View, contract: Contract, owed: ObligationRecord, stop: Stop) -> bool:
+    for _, body in reversed(view.refusals):
+        if body.tool != owed.tool or not body.decision or not _rightly(decision_of(body.decision)):
+            continue
+        args = parse_args(body.args)
+        if not all(name in args and same(args[name], value) for name, value in owed.args.items()):
+            continue
+        call = Call(tool=body.tool, args=args, now=when(body.now) or stop.now, wish=body.wish)
+        tool = contract.tools.get(body.tool)
+        if tool is None:
+            continue
+        targets = tuple(scope_of(view, contract, tool, call).entities.values())
+        if owed.entity is not None and targets and owed.entity not in targets:
+            continue
+        if _rightly(may_act(view, contract, call)):
+            return True
+    return False
+
+
+def _rightly(decision: Decision) -> bool:
+    return decision.verdict is Verdict.REFUSE and any(c in _RIGHTLY for c in decision.codes)
+
+
+def _conditions(view: View) -> Iterator[Reason]:
+    """Yield the blockers still open. A plain constraint ("do not push") asks for nothing, so it never bars the end."""
+    needed = {o.tool for o in open_obligations(view)}
+    for record in view.conditions.values():
+        body = record.body
+        if not record.open or not (body.prerequisite or body.fallback or needed.intersection(body.removes)):
+            continue
+        yield Reason(
+            code="condition.open",
+            message=f"`{body.id}` is open: {body.status or 'stop'} until {body.prerequisite or 'it is lifted'}",
+            reverses=f"{body.prerequisite or 'its lifting'}"
+            + (f", or its fallback: {body.fallback}" if body.fallback else ""),
+            where=body.id,
+            refs=(record.seq,),
+        )
+
+
+# ---------------------------------------------------------------- doubt and outcome
+
+
+def _unsettled(view: View) -> Iterator[Reason]:
+    for call in view.doubts.values():
+        yield Reason(
+            code="doubt.open",
+            message=f"whether call {call.id} of {call.tool} took effect is in doubt ({call.why or 'no receipt'})",
+            reverses=f"call {call.id} settled by a status query or by a person",
+            where=call.id,
+            refs=(call.seq,),
+        )
+    for call in view.open_calls.values():
+        yield Reason(
+            code="doubt.open" if call.effect == "write" else "call.open",
+            message=f"call {call.id} of {call.tool} has no result",
+            reverses=f"the receipt of call {call.id}",
+            where=call.id,
+            refs=(call.seq,),
+        )
+
+
+def _taken_back(view: View) -> bool:
+    return any(s.field == WITHDRAWN and s.value == "true" for _, s in view.stated)
+
+
+def _outcome(view: View, stop: Stop) -> Iterator[Reason]:
+    """What the stop says came of it must fit the record."""
+    waived = bool(view.obligations) and all(o.settled == "waived" for o in view.obligations.values())
+    if stop.outcome == "withdrawn" and not _taken_back(view) and not waived:
+        yield Reason(
+            code="outcome.unsupported",
+            message="no event of the requester or the host takes the request back",
+            reverses="the host's record that the request was withdrawn, or waivers by a principal",
+        )
+    done = [o.id for o in view.obligations.values() if o.discharged_by is not None]
+    if stop.outcome == "declined" and done and len(done) == len(view.obligations):
+        yield Reason(
+            code="outcome.unsupported",
+            message="everything owed was done; that is not declining",
+            reverses="the outcome `acted`",
+        )
+
+
+def _nothing(view: View) -> Iterator[Reason]:
+    """An end that nothing was owed for, nothing done for and nothing claimed in has nothing to certify."""
+    if not view.any_effect():
+        yield Reason(
+            code="coverage.empty",
+            message="nothing is owed, nothing was done and nothing is claimed: there is nothing to certify",
+            reverses="a claim with its receipts, or a contract that says what is owed",
+        )
+
+
+# ---------------------------------------------------------------- coverage
+
+
+def _covered(view: View, contract: Contract, stop: Stop) -> Iterator[Reason]:
+    """Every required slot is claimed exactly once. Whoever rightly did not act owes no answer about the act."""
+    named = [c.slot for c in stop.claims if c.slot is not None]
+    for slot in contract.answer:
+        times = named.count(slot.name)
+        if times > 1:
+            yield Reason(
+                code="coverage.twice", message=f"`{slot.name}` is claimed {times} times", reverses="one claim for it",
+                where=slot.name,
+            )  # fmt: skip
+        if not times and slot.required and view.task.need_answer and stop.outcome == "acted":
+            yield Reason(
+                code="coverage.open",
+                message=f"the answer slot `{slot.name}` is not claimed",
+                reverses=f"a claim for `{slot.name}`, derived by {slot.derive.source}",
+                where=slot.name,
+            )
+
+
+# ---------------------------------------------------------------- final status
+
+
+def final_status(view: View, contract: Contract, accepted: Decision | None = None) -> tuple[FinalStatus, str]:
+    """Return (final status, stable dotted reason) of a run that ends now.
+
+    CERTIFIED comes only from a stop the gate accepted on the record as it is now; else what stands in the way decides:
+    IN_DOUBT before BLOCKED before UNCERTIFIED.
+
+    Args:
+        view: the run's record.
+        contract: what it is judged by.
+        accepted: the stop gate's decision, if there was one.
+    """
+    if view.doubts or any(c.effect == "write" for c in view.open_calls.values()):
+        return "IN_DOUBT", "doubt.open"
+    if accepted is not None and accepted.verdict is Verdict.ACCEPT and accepted.judged_upto >= view.evidence_seq:
+        return "CERTIFIED", "stop.accepted"
+    if next(_conditions(view), None) is not None:
+        return "BLOCKED", "condition.open"
+    if any(blockers(view, contract, o) for o in open_obligations(view)):
+        return "BLOCKED", "condition.open"
+    return "UNCERTIFIED", "obligation.open" if open_obligations(view) else "stop.missing"
