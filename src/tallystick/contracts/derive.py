@@ -2,8 +2,8 @@
 
 Three forms: `pay_invoice./amount` (what the newest good receipt says there), an aggregate such as
 `sum(list_invoices./items/*/amount where item.status == "open")`, or a CEL expression over the facts of the slot's
-entity. In a `where`, `item` is what the last `*` of the pointer stands for (the whole result where there is none) and
-`args` are the arguments of that call.
+entity. In a `where`, `item` is what the last `*` of the pointer stands for (the whole result where there is none),
+`result` is the whole result and `args` are the arguments of that call. The gates evaluate them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def derivation(text: Any, path: Path, names: Names, facts: Mapping[str, Kind]) -
     tool, pointer = found
     condition = None
     if where is not None:
-        scope = {**names.base(), "item": JSON, "args": names.args_kind(tool)}
+        scope = {"item": JSON, "result": JSON, "args": names.args_kind(tool)}
         condition = names.part(inside[where.end() :], path, scope, start + where.end())
         if condition is None:
             return None

@@ -94,11 +94,12 @@ class Names:
             return Type(name="json")
 
     def base(self) -> Scope:
-        """Return what every expression may read: the recorded instant and the task's inputs."""
-        scope: Scope = {"now": INSTANT}
-        if self.inputs:
-            scope["task"] = record_of(self.inputs)
-        return scope
+        """Return what expressions judged beside a call may read: the recorded instant and the task's inputs."""
+        return {"now": INSTANT, **self.frozen()}
+
+    def frozen(self) -> Scope:
+        """Return what the task's template may read: the task's inputs, frozen at the start of a run."""
+        return {"task": record_of(self.inputs)} if self.inputs else {}
 
     def args_kind(self, tool: str) -> Kind:
         """Return the kind of the arguments of a tool; undeclared ones are `json` unless its schema forbids them."""

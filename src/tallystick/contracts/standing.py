@@ -114,7 +114,7 @@ def obligation(value: Mapping[str, Any], path: Path, names: Names, tools: Mappin
     if kind == "state" and "fact" not in value:
         names.report.add(path, "a state obligation needs `fact`", "say what must hold now")
     by = names.tool(value.get("by"), (*path, "by"))
-    scope = names.base()
+    scope = names.frozen()
     each = value.get("each")
     if each is not None:
         listed = names.inputs.get(each)
@@ -161,8 +161,8 @@ def slot(value: Mapping[str, Any], path: Path, names: Names) -> Slot | None:
     if any(not names.clean((*path, name)) for name in value) or not {"slot", "type", "derive"} <= value.keys():
         return None
     type_ = names.type_(value["type"], (*path, "type"))
-    entity = _entity(value.get("scope"), (*path, "scope"), names, names.base())
-    facts = names.base()
+    entity = _entity(value.get("scope"), (*path, "scope"), names, names.frozen())
+    facts = names.frozen()
     if entity is not None:
         facts[entity.alias] = names.entity_kind(entity.kind)
     derive = derivation(value["derive"], (*path, "derive"), names, facts)

@@ -1,6 +1,6 @@
 """The structure of contract and task files: which fields there are, and what each may be.
 
-`contract.schema.json` and `task.schema.json` are written from this module (`python -m tallystick.contracts.structure`).
+`contract.schema.json` and `task.schema.json` are written from this module (see `schemas`).
 """
 
 from __future__ import annotations

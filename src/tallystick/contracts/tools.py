@@ -59,11 +59,12 @@ def declare(name: str, value: Mapping[str, Any], path: Path, names: Names) -> No
 
 def tool(name: str, value: Mapping[str, Any], path: Path, names: Names) -> tuple[Tool, Scope]:
     """Return a compiled tool without settling and requirements, and what its expressions may read."""
-    scope: Scope = {**names.base(), "args": names.args_kind(name)}
-    outcome: Scope = {**scope, "result": JSON}
-    effect, cases = _effect(value, path, names, scope)
-    target = _entities(value, "target", path, names, scope)
-    bind = _entities(value, "bind", path, names, scope)
+    call: Scope = {"args": names.args_kind(name)}
+    outcome: Scope = {**call, "result": JSON}
+    effect, cases = _effect(value, path, names, call)
+    scope: Scope = {**names.base(), **call}
+    target = _entities(value, "target", path, names, call, scope)
+    bind = _entities(value, "bind", path, names, scope, scope)
     schema = value.get("schema") if isinstance(value.get("schema"), Mapping) else None
     idempotency = names.get(value, "idempotency_arg", path)
     if idempotency is not None:
@@ -93,7 +94,7 @@ def tool(name: str, value: Mapping[str, Any], path: Path, names: Names) -> tuple
         yields=_yields(value, path, names, name),
         once_per=tuple(
             e for text, at in names.items(value, "once_per", path)
-            if (e := names.expr(text, at, scope, boolean=False)) is not None
+            if (e := names.expr(text, at, call, boolean=False)) is not None
         ),
         idempotency_arg=idempotency,
         dedupes_by_key=bool(names.get(value, "dedupes_by_key", path)),
@@ -104,7 +105,7 @@ def tool(name: str, value: Mapping[str, Any], path: Path, names: Names) -> tuple
         status_at=tokens(status_at) if status_at is not None else (),
         terminal=tuple(terminal or ()),
         echoes=tuple(echoes),
-        batch=_batch(value, path, names, name, outcome),
+        batch=_batch(value, path, names, name),
         complete=_complete(value, path, names, name),
         volatile=bool(names.get(value, "volatile", path)),
         lag_seconds=seconds(lag) if lag is not None else 0,
@@ -155,11 +156,13 @@ def _effect(
     return base, () if expr is None else ((expr, "write"),)
 
 
-def _entities(value: Mapping[str, Any], name: str, path: Path, names: Names, scope: Scope) -> tuple[EntityExpr, ...]:
-    """Compile `target` or `bind`, adding each alias to `scope` so that the next may be reached through it."""
+def _entities(
+    value: Mapping[str, Any], name: str, path: Path, names: Names, readable: Scope, scope: Scope
+) -> tuple[EntityExpr, ...]:
+    """Compile `target` or `bind` over `readable`; each alias is added to `scope`, for what comes after it."""
     found = []
     for text, where in names.items(value, name, path):
-        entity = names.entity(text, where, scope)
+        entity = names.entity(text, where, readable)
         if entity is None:
             continue
         if entity.alias in scope and entity.alias not in ("args", "now", "task"):
@@ -202,7 +205,7 @@ def _yields(value: Mapping[str, Any], path: Path, names: Names, tool_name: str) 
     return tuple(found)
 
 
-def _batch(value: Mapping[str, Any], path: Path, names: Names, name: str, outcome: Scope) -> Batch | None:
+def _batch(value: Mapping[str, Any], path: Path, names: Names, name: str) -> Batch | None:
     batch = names.get(value, "batch", path)
     if batch is None:
         return None
@@ -213,7 +216,7 @@ def _batch(value: Mapping[str, Any], path: Path, names: Names, name: str, outcom
         key=tokens(batch.get("key", "")),
         results=tokens(batch.get("results", "")),
         result_key=tokens(batch.get("result_key", "")),
-        ok=names.expr(batch.get("ok"), (*here, "ok"), {**outcome, "item": JSON}),
+        ok=names.expr(batch.get("ok"), (*here, "ok"), {"args": names.args_kind(name), "item": JSON}),
     )
 
 
@@ -248,17 +251,21 @@ def settle(
     stated = names.get(value, "settle", path)
     if stated is None:
         return None
+    read_name = stated.partition(" shows ")[0].strip() if isinstance(stated, str) else stated["tool"]
+    kinds = {rule.kind for rule in tools[read_name].yields} if read_name in tools else set()
+    # What it shows is read from that very answer: its result, and the facts it yields.
+    shown: Scope = {"args": scope["args"], "result": JSON, **{kind: names.entity_kind(kind) for kind in kinds}}
     here: Path = (*path, "settle")
     if isinstance(stated, str):
         name, _, shows = stated.partition(" shows ")
         read = names.tool(name.strip(), here)
         start = stated.index(" shows ") + len(" shows ")
-        expr = names.part(shows, here, {**scope, "result": JSON}, start)
+        expr = names.part(shows, here, shown, start)
         stated_args: Mapping[str, Any] = {}
         lag = 0
     else:
         read = names.tool(stated["tool"], (*here, "tool"))
-        expr = names.expr(stated["shows"], (*here, "shows"), {**scope, "result": JSON})
+        expr = names.expr(stated["shows"], (*here, "shows"), shown)
         stated_args = stated.get("args") or {}
         lag = seconds(stated["lag"]) if "lag" in stated else 0
     if read is None or expr is None:

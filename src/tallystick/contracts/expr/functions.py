@@ -21,7 +21,7 @@ from tallystick.contracts.expr.kinds import (
 )
 from tallystick.contracts.expr.operators import Run, mismatch
 from tallystick.contracts.expr.parser import INT_MAX, INT_MIN
-from tallystick.contracts.expr.regex import Pattern
+from tallystick.contracts.expr.regex import Pattern, StepsExceededError
 from tallystick.contracts.expr.syntax import ExpressionProblem, Literal, Node
 from tallystick.errors import ExpressionError
 from tallystick.model.values import Money, Quantity, Type, date_of, decimal_of, instant_of, plain
@@ -254,7 +254,10 @@ def _matches(args: list[Argument]) -> Typed:
             raise mismatch("a string", value)
         if len(value) > MAX_ITEMS:
             raise ExpressionError(f"`matches` on more than {MAX_ITEMS} characters")
-        return pattern.search(value)
+        try:
+            return pattern.search(value)
+        except StepsExceededError:
+            raise ExpressionError("`matches` would take too long on this text") from None
 
     return BOOLEAN, matches
 
