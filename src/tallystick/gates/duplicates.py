@@ -13,7 +13,7 @@ from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.proposal import Call
 from tallystick.model.values import same
 from tallystick.view import EffectRecord, View
-from tallystick.view.keys import batch_items, effect_keys
+from tallystick.view.keys import batch_items, effect_keys, idempotency_key
 from tallystick.view.obligations import matches
 
 _SETTLED = ("done",)
@@ -104,9 +104,8 @@ def _partly(tool: Tool, call: Call, keys: Sequence[str], done: list[EffectRecord
 def _in_doubt(tool: Tool, call: Call, attempt: EffectRecord) -> Decision:
     earlier = attempt.call
     refs = (earlier.seq, *(r.seq for r in earlier.receipts))
-    key = call.idempotency_key or _key_arg(tool, call)
-    earlier_key = earlier.idempotency_key or _text(earlier.args.get(tool.idempotency_arg or ""))
-    if tool.dedupes_by_key and key is not None and key == earlier_key and same(earlier.args, call.args):
+    key = idempotency_key(tool, call.idempotency_key, call.args)
+    if tool.dedupes_by_key and key is not None and key == earlier.idempotency_key and same(earlier.args, call.args):
         reason = Reason(
             code="effect.retry_same_key",
             message=f"{tool.name} deduplicates by key, and key and arguments are those of call {earlier.id}",
@@ -138,16 +137,8 @@ def _under_way(attempt: EffectRecord) -> Decision:
     return Decision(verdict=Verdict.HOLD, reasons=(reason,), basis=(earlier.digest,))
 
 
-def _key_arg(tool: Tool, call: Call) -> str | None:
-    return _text(call.args.get(tool.idempotency_arg or ""))
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 def _key_conflict(view: View, tool: Tool, call: Call) -> Decision | None:
-    key = call.idempotency_key or _key_arg(tool, call)
+    key = idempotency_key(tool, call.idempotency_key, call.args)
     if key is None:
         return None
     user = view.key_user(tool.name, key)

@@ -63,8 +63,8 @@ def settled_by(view: View, contract: Contract, call: CallRecord, receipt: Receip
     if shows is False:
         if call.outcome == "in_flight":
             return None  # the tool itself said "not finished": not there yet is not never
-        if call.at is None or receipt.observed_at is None:
-            return None
+        if call.at is None or receipt.observed_at is None or receipt.observed_seq <= call.rest_seq:
+            return None  # read while the call was still under way, it may have come before the change
         if (receipt.observed_at - call.at).total_seconds() < settle.lag_seconds:
             return None
         return DoubtSettled(call=call.id, outcome="no_effect", by="query", evidence=[receipt.id])

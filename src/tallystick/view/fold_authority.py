@@ -30,6 +30,8 @@ def confirmation(state: State, body: Confirmation, sealed: Sealed) -> None:
     """Fold the user's choice, as the host recorded it."""
     if sealed.event.actor.role not in ("host", "user", "importer", "principal"):
         return  # an agent's word that the user agreed is a claim
+    if body.guessed and sealed.event.actor.role != "importer":
+        return  # guessing a choice from text is for audits only
     ref = EntityRef(body.entity_kind, body.entity_id)
     state.index.confirmed.setdefault(ref, {})[body.name] = (sealed.event.seq, body)
     state.index.confirmed_kinds.setdefault(body.entity_kind, []).append(ref)
@@ -70,36 +72,35 @@ def raised(state: State, body: Raised, sealed: Sealed) -> None:
     """Fold a condition that removes actions."""
     record = ConditionRecord(sealed.event.seq, sealed.digest, body)
     state.conditions[body.id] = record
+    state.index.conditions_by_id.setdefault(body.id, []).append(record)
     for name in body.removes:
         state.index.conditions_by_tool.setdefault(name, []).append(record)
+    state.evidence_seq = sealed.event.seq
 
 
 def lifted(state: State, body: Lifted, sealed: Sealed) -> None:
     """Fold the end of a condition, if whoever says so may."""
-    record = state.conditions.get(body.id)
-    if record is None:
+    decided = body.how in ("resolved", "withdrawn")
+    if decided and signature_problem(state, body, body.by, sealed.event.actor):
         return
-    actor = sealed.event.actor
-    if body.how in ("resolved", "withdrawn"):
-        # Only its authority resolves a condition; a look-alike name or another role does not.
-        if signature_problem(state, body, body.by, actor):
-            return
-        principal = state.principals.get(body.by)
+    principal = state.principals.get(body.by) if decided else None
+    # A condition raised twice under one id is one condition: lifting it lifts both.
+    for record in state.index.conditions_by_id.get(body.id, ()):
         authority = record.body.authority
+        # Only its authority resolves a condition; a look-alike name or another role does not.
         if principal is not None and authority and authority not in (principal.role, principal.id):
-            return
-    elif actor.role == "agent":
-        return  # leaving a condition aside is recorded by the runtime, never declared by an agent
-    record.open = False
-    record.lifted_how = body.how
-    state.evidence_seq = sealed.event.seq
+            continue
+        if record.open:
+            record.open, record.lifted_how = False, body.how
+            state.evidence_seq = sealed.event.seq
 
 
-def operation(state: State, body: OperationClosed, _: Sealed) -> None:
+def operation(state: State, body: OperationClosed, sealed: Sealed) -> None:
     """Fold the end of a named operation; conditions limited to it end."""
-    for record in state.conditions.values():
+    for record in (r for several in state.index.conditions_by_id.values() for r in several):
         if record.open and record.body.operation == body.operation:
             record.open, record.lifted_how = False, "operation_closed"
+            state.evidence_seq = sealed.event.seq
 
 
 def obliged(state: State, body: Obliged, sealed: Sealed) -> None:
@@ -110,6 +111,7 @@ def obliged(state: State, body: Obliged, sealed: Sealed) -> None:
         body.id,
         ObligationRecord(body.id, None, "event", body.tool, entity, args, None, body.text, sealed.event.seq),
     )
+    state.evidence_seq = sealed.event.seq
 
 
 def settled(state: State, body: Settled, sealed: Sealed) -> None:
@@ -131,3 +133,4 @@ def wish(state: State, body: Wish, sealed: Sealed) -> None:
     """Fold a new wish of the user."""
     if sealed.event.actor.role in ("host", "user", "principal", "importer"):
         state.wishes.append((sealed.event.seq, body))
+        state.evidence_seq = sealed.event.seq

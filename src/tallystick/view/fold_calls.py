@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,9 +11,17 @@ from tallystick.contracts.types import Effect, EntityType, Tool
 from tallystick.errors import TallystickError
 from tallystick.model.events import DoubtSettled, Intent, Outcome, Receipt, Sealed, Tenure
 from tallystick.model.pointer import MISSING, join, resolve, resolve_each
-from tallystick.model.values import EntityRef
+from tallystick.model.values import EntityRef, same
 from tallystick.view.fold_authority import signature_problem
-from tallystick.view.keys import batch_items, effect_keys, effect_of, exclusion_values, id_text, targets_of
+from tallystick.view.keys import (
+    batch_items,
+    effect_keys,
+    effect_of,
+    exclusion_values,
+    id_text,
+    idempotency_key,
+    targets_of,
+)
 from tallystick.view.obligations import matches
 from tallystick.view.outcome import Judged, judge
 from tallystick.view.parse import parse_args, parse_result
@@ -30,6 +39,10 @@ STATUS: Final[Mapping[Outcome, EffectStatus]] = {
 }
 
 
+UNSETTLED: Final[tuple[EffectStatus, ...]] = ("in_doubt", "pending", "partial")
+"""Where an effect stands when nobody can vouch for all of it."""
+
+
 def intent(state: State, body: Intent, sealed: Sealed) -> None:
     """Fold "this call is about to happen"."""
     args = parse_args(body.args)
@@ -39,6 +52,7 @@ def intent(state: State, body: Intent, sealed: Sealed) -> None:
     keys = tuple(body.effect_keys)
     if not keys and effect == "write" and tool is not None:
         keys = effect_keys(tool, args)
+    key = idempotency_key(tool, body.idempotency_key, args)
     record = CallRecord(
         id=body.call,
         seq=sealed.event.seq,
@@ -52,15 +66,15 @@ def intent(state: State, body: Intent, sealed: Sealed) -> None:
         native_id=body.native_id,
         turn=body.turn,
         wish=body.wish,
-        idempotency_key=body.idempotency_key,
+        idempotency_key=key,
         at=when(body.now or sealed.event.at),
     )
     state.calls[body.call] = record
     state.open_calls[body.call] = record
     if body.native_id is not None:
         state.index.calls_by_native.setdefault(body.native_id, []).append(record)
-    if body.idempotency_key is not None:
-        state.index.keys_seen.setdefault((body.tool, body.idempotency_key), record)
+    if key is not None and effect == "write":
+        state.index.keys_seen.setdefault((body.tool, key), record)
     for name in body.approvals:
         approval = state.index.approval_by_id.get(name)
         if approval is not None:
@@ -77,19 +91,25 @@ def intent(state: State, body: Intent, sealed: Sealed) -> None:
         # From the intent on, what was read about these entities before may no longer be so.
         for ref in targets:
             state.index.last_write[ref] = sealed.event.seq
+            state.index.write_at[ref] = record.at
 
 
 def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
     """Fold what came back for a call, judged at every level."""
+    if sealed.event.actor.role not in ("executor", "runtime", "importer"):
+        return  # only what executed a call can say what came of it
     call = state.calls.get(body.call) if body.call is not None else None
     tool = state.contract.tools.get(call.tool) if call is not None else None
     value, text, problem = parse_result(body)
     observed_at = when(body.observed_at or sealed.event.at)
     observed_seq = call.seq if call is not None else sealed.event.seq
+    proves = body.source != "replica" and not body.synthetic
     if body.cached_from is not None:
         original = state.receipt(body.cached_from)
         if original is not None:
-            observed_seq, observed_at = original.observed_seq, original.observed_at
+            observed_seq, observed_at, proves = original.observed_seq, original.observed_at, proves and original.proves
+        else:
+            observed_seq, observed_at = 0, when(body.observed_at)  # before anything this record knows
     if call is None:
         judged = Judged("unknown", "result.orphan", "", "the result answers no recorded call")
     elif body.outcome == "not_started" and sealed.event.actor.role == "runtime":
@@ -123,6 +143,7 @@ def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
         pointer=judged.pointer,
         observed_seq=observed_seq,
         observed_at=observed_at,
+        proves=proves,
     )
     state.receipts.append(record)
     state.index.receipt_by_id[body.id] = record
@@ -142,7 +163,12 @@ def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
 
 def conclude(state: State, call: CallRecord, record: ReceiptRecord, tool: Tool | None) -> None:
     """Update where a call and its effects stand after a receipt. A success is never unmade by a later error."""
+    repeats = state.receipt(record.body.cached_from) if record.body.cached_from is not None else None
+    if record.body.source == "replica" or (repeats is not None and repeats.call is call):
+        return  # a replica's answer says nothing about the live call, and its own answer again nothing new
     state.open_calls.pop(call.id, None)
+    if call.effect == "write":
+        _at_rest(state, call, record.seq)
     if call.outcome in ("ok", "partial") and record.outcome not in ("ok", "partial"):
         return  # e.g. "already exists" after our own retry: the first success stands
     if call.settled_by is not None and record.outcome not in ("ok", "partial"):
@@ -157,16 +183,20 @@ def conclude(state: State, call: CallRecord, record: ReceiptRecord, tool: Tool |
         outcome = record.outcome
         if per_item is not None and outcome == "ok":
             outcome = per_item.get(effect.item or "", "unknown")
+        if effect.status == "done":
+            continue  # neither a repeated answer nor one that leaves this item out unmakes it
+        if call.settled_by is not None and effect.status == "no_effect" and outcome not in ("ok", "partial"):
+            continue
         effect.status = STATUS[outcome]
         effect.receipt = record
         if record.body.cached_from is not None:
             effect.status = "no_effect"  # a repeated answer shows the first effect, not a second one
         if effect.status == "done":
-            discharge(state, effect)
+            _done(state, effect, tool, record.digest)
     statuses = {e.status for e in effects}
     if per_item is not None and len(statuses) > 1:
         call.outcome = "partial"
-    call.in_doubt = bool(statuses & {"in_doubt", "pending"}) or (not effects and record.outcome == "unknown")
+    call.in_doubt = bool(statuses & set(UNSETTLED)) or (not effects and record.outcome == "unknown")
     if call.in_doubt:
         state.doubts[call.id] = call
     else:
@@ -175,7 +205,9 @@ def conclude(state: State, call: CallRecord, record: ReceiptRecord, tool: Tool |
 
 def learn(state: State, tool: Tool, call: CallRecord, record: ReceiptRecord) -> None:
     """Take facts from a good receipt, as the contract's yields say."""
-    observed_seq = record.observed_seq if call.effect != "write" else record.seq
+    # A write's own answer speaks of the state after it, unless it only repeats an earlier answer.
+    own = call.effect == "write" and record.body.cached_from is None
+    observed_seq = record.seq if own else record.observed_seq
     for rule in tool.yields:
         kind = state.contract.entities.get(rule.kind)
         for pointer, item in resolve_each(record.value, rule.at):
@@ -188,6 +220,8 @@ def learn(state: State, tool: Tool, call: CallRecord, record: ReceiptRecord) -> 
                 continue
             ref = EntityRef(rule.kind, text)
             seen = observed_seq
+            if not own and seen < state.index.write_over.get(ref, 0):
+                seen = min(seen, state.index.last_write[ref] - 1)  # the write was still under way
             if tool.lag_seconds and record.observed_at is not None and seen > state.index.last_write.get(ref, 0) > 0:
                 written = write_time(state, ref)
                 if written is not None and (record.observed_at - written).total_seconds() < tool.lag_seconds:
@@ -232,17 +266,44 @@ def fact_of(
 
 def write_time(state: State, ref: EntityRef) -> datetime | None:
     """Return when the last write to an entity was made."""
-    last = state.index.last_write.get(ref)
-    for call in reversed(state.calls.values()):
-        if call.seq == last:
-            return call.at
-        if last is not None and call.seq < last:
-            break
-    return None
+    return state.index.write_at.get(ref)
+
+
+def _at_rest(state: State, call: CallRecord, seq: int) -> None:
+    """Void what was read of a write's entities while it was under way: such a read may have come before the change."""
+    call.rest_seq = seq
+    for ref in call.targets:
+        state.index.write_over[ref] = seq
+        facts = state.index.facts.get(ref, {})
+        for name, fact in facts.items():
+            if call.seq < fact.observed_seq < seq and fact.seq < seq:
+                facts[name] = replace(fact, observed_seq=call.seq - 1)
+
+
+def _done(state: State, effect: EffectRecord, tool: Tool | None, digest: str) -> None:
+    """Record that an effect is realised: what it discharges, and which doubts it ends.
+
+    Attempts under one idempotency key are one effect where the tool deduplicates: the doubt about the others is over.
+    """
+    discharge(state, effect)
+    key = effect.call.idempotency_key
+    if tool is None or not tool.dedupes_by_key or key is None:
+        return
+    for other in state.index.effects.get(effect.key, ()):
+        call = other.call
+        if call is effect.call or call.idempotency_key != key or other.status not in UNSETTLED:
+            continue
+        if same(call.args, effect.call.args):
+            other.status, other.receipt = "no_effect", effect.receipt
+            if not any(e.status in UNSETTLED for e in state.index.effects_of_call.get(call.id, ())):
+                call.settled_by, call.in_doubt, call.outcome, call.why = digest, False, "no_effect", "settled.retry"
+                state.doubts.pop(call.id, None)
 
 
 def discharge(state: State, effect: EffectRecord) -> None:
     """Let a done effect discharge the first obligation instance it matches; one effect discharges one."""
+    if any(o.discharged_by is effect for o in state.obligations.values()):
+        return  # a second receipt of one call shows no second effect
     for obligation in state.obligations.values():
         if obligation.kind != "event" or obligation.discharged_by is not None or obligation.tool != effect.tool:
             continue
@@ -259,26 +320,24 @@ def doubt_settled(state: State, body: DoubtSettled, sealed: Sealed) -> None:
     if call is None or (call.id not in state.doubts and call.id not in state.open_calls):
         return
     evidence = next((r for r in map(state.receipt, body.evidence) if r is not None), None)
-    if body.by == "query" and evidence is None:
+    if body.by == "query" and (evidence is None or not evidence.good):
         return
     if body.by == "principal" and signature_problem(state, body, body.principal, sealed.event.actor):
-        return
-    if sealed.event.actor.role == "agent":
         return
     call.settled_by, call.in_doubt, call.outcome = sealed.digest, False, body.outcome
     call.why = f"settled.{body.by}"
     state.doubts.pop(call.id, None)
     state.open_calls.pop(call.id, None)
     for effect in state.index.effects_of_call.get(call.id, ()):
-        if effect.status in ("in_doubt", "pending", "in_flight"):
+        if effect.status in UNSETTLED or effect.status == "in_flight":
             effect.status = "done" if body.outcome == "ok" else "no_effect"
             effect.receipt = effect.receipt if effect.receipt is not None and evidence is None else evidence
             if effect.status == "done":
-                discharge(state, effect)
+                _done(state, effect, state.contract.tools.get(call.tool), sealed.digest)
     state.evidence_seq = sealed.event.seq
 
 
-def tenure(state: State, body: Tenure, _: Sealed) -> None:
+def tenure(state: State, body: Tenure, sealed: Sealed) -> None:
     """Fold a new writer: whatever was open is in doubt now."""
     if body.epoch <= state.epoch and state.epoch:
         return
@@ -290,6 +349,7 @@ def tenure(state: State, body: Tenure, _: Sealed) -> None:
         if call.effect == "write":
             call.outcome, call.in_doubt = "unknown", True
             state.doubts[call.id] = call
+            _at_rest(state, call, sealed.event.seq)
             for effect in state.index.effects_of_call.get(call.id, ()):
                 effect.status = "in_doubt"
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 from tallystick.contracts.types import Contract, Effect, EntityExpr, Tool
@@ -51,7 +52,7 @@ def entity_of(expr: EntityExpr, env: Mapping[str, Any]) -> tuple[EntityRef, ...]
 
 def targets_of(tool: Tool, args: Mapping[str, Any]) -> tuple[EntityRef, ...]:
     """Return the entities a call addresses, in declaration order."""
-    env = {"args": args}
+    env = {"args": {**args, **typed_args(tool, args)}}
     return tuple(ref for expr in tool.target for ref in entity_of(expr, env))
 
 
@@ -87,16 +88,25 @@ def effect_keys(tool: Tool, args: Mapping[str, Any]) -> tuple[str, ...]:
             except ExpressionError:
                 values.append(None)
         return (tool.name + canonical(values).decode(),)
-    rest = {k: v for k, v in args.items() if k != tool.idempotency_arg}
+    typed = {**args, **typed_args(tool, args)}
+    rest = {k: v for k, v in typed.items() if k != tool.idempotency_arg}
     return (tool.name + canonical(key_value(rest)).decode(),)
+
+
+def idempotency_key(tool: Tool | None, given: str | None, args: Mapping[str, Any]) -> str | None:
+    """Return the idempotency key of a call: the one attached to it, else the one its arguments carry."""
+    if given is not None or tool is None or tool.idempotency_arg is None:
+        return given
+    carried = args.get(tool.idempotency_arg)
+    return carried if isinstance(carried, str) else None
 
 
 def key_value(value: Any) -> Any:
     """Return the canonical JSON stand-in of an exact value, for use in keys and digests."""
     if isinstance(value, Money):
-        return {"money": [plain(value.amount.normalize()), value.currency]}
+        return {"money": [_digits(value.amount), value.currency]}
     if isinstance(value, Quantity):
-        return {"quantity": [plain(value.amount.normalize()), value.unit]}
+        return {"quantity": [_digits(value.amount), value.unit]}
     if isinstance(value, (frozenset, set)):
         return sorted((key_value(v) for v in value), key=canonical)
     if isinstance(value, Mapping):
@@ -106,6 +116,13 @@ def key_value(value: Any) -> Any:
     if hasattr(value, "isoformat"):
         return value.isoformat()
     return tagged(value)
+
+
+def _digits(number: Decimal) -> str:
+    # Not `normalize()`: it rounds to the thread's decimal context, and two amounts would share a key.
+    digits = plain(number)
+    digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+    return "0" if digits == "-0" else digits
 
 
 def typed_args(tool: Tool, args: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -131,12 +148,18 @@ def typed_args(tool: Tool, args: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def exclusion_values(contract: Contract, tool: str, args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (exclusion id, canonical value of its `per`) for every exclusion a call of `tool` falls under."""
+    """Yield (exclusion id, canonical value of its `per`) for every exclusion a call of `tool` falls under.
+
+    `args` are the raw arguments; declared types are applied here.
+    """
+    known = contract.tools.get(tool)
+    # One form, whoever asks: 7 and "7" are one id.
+    env = {"args": typed_args(known, args) if known is not None else args}
     for rule in contract.exclusive:
         if tool not in rule.tools:
             continue
         try:
-            value = rule.per[tool].evaluate({"args": args})
+            value = rule.per[tool].evaluate(env)
         except (ExpressionError, KeyError):
             continue
         yield rule.id, canonical(key_value(value)).decode()

@@ -37,6 +37,7 @@ class CallRecord:
     why: str = ""
     in_doubt: bool = False
     receipts: list[ReceiptRecord] = field(default_factory=list)
+    rest_seq: int = 0  # last event that told what came of a write; until then it was under way
     settled_by: str | None = None  # digest of the event that settled the doubt
 
 
@@ -60,16 +61,12 @@ class ReceiptRecord:
     pointer: str
     observed_seq: int
     observed_at: datetime | None
+    proves: bool = True  # neither it nor what it repeats is from a replica or made by a framework
 
     @property
     def good(self) -> bool:
         """Whether facts may be taken from it: live or imported, from the tool, and judged ok or partial."""
-        return (
-            self.outcome in ("ok", "partial")
-            and self.body.source != "replica"
-            and not self.body.synthetic
-            and self.call is not None
-        )
+        return self.outcome in ("ok", "partial") and self.proves and self.call is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,8 @@ class Index:
     facts: dict[EntityRef, dict[str, Fact]] = field(default_factory=dict)
     kinds: dict[str, dict[str, EntityRef]] = field(default_factory=dict)
     last_write: dict[EntityRef, int] = field(default_factory=dict)
+    write_at: dict[EntityRef, datetime | None] = field(default_factory=dict)
+    write_over: dict[EntityRef, int] = field(default_factory=dict)
     effects: dict[str, list[EffectRecord]] = field(default_factory=dict)
     effects_of_call: dict[str, list[EffectRecord]] = field(default_factory=dict)
     writes_by_tool: dict[str, list[EffectRecord]] = field(default_factory=dict)
@@ -61,6 +63,7 @@ class Index:
     approvals_by_call: dict[tuple[str, str], list[ApprovalRecord]] = field(default_factory=dict)
     approvals_by_tool: dict[str, list[ApprovalRecord]] = field(default_factory=dict)
     conditions_by_tool: dict[str, list[ConditionRecord]] = field(default_factory=dict)
+    conditions_by_id: dict[str, list[ConditionRecord]] = field(default_factory=dict)
     keys_seen: dict[tuple[str, str], CallRecord] = field(default_factory=dict)
     fingerprints: dict[str, tuple[int, int]] = field(default_factory=dict)
 

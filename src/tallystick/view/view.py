@@ -35,6 +35,11 @@ def _started(state: State, body: events.Started, sealed: Sealed) -> None:
         state.started = body
 
 
+def _schema(state: State, body: events.SchemaChanged, sealed: Sealed) -> None:
+    state.schema_changes[body.tool] = (sealed.event.seq, body)
+    state.evidence_seq = sealed.event.seq
+
+
 def _child(state: State, body: events.ChildRun, sealed: Sealed) -> None:
     if sealed.event.actor.role in ("runtime", "importer"):
         state.children[body.child] = (sealed.event.seq, body)
@@ -51,9 +56,7 @@ _FOLDS: Final[Mapping[type, Callable[[State, Any, Sealed], None]]] = {
     events.Stated: _stated,
     events.Damage: lambda state, body, sealed: state.damage.append((sealed.event.seq, body)),
     events.StopDecided: lambda state, body, sealed: state.stops.append((sealed.event.seq, body)),
-    events.SchemaChanged: lambda state, body, sealed: state.schema_changes.__setitem__(
-        body.tool, (sealed.event.seq, body)
-    ),
+    events.SchemaChanged: _schema,
     events.Refusal: _refusal,
     events.ChildRun: _child,
     events.Ended: _ended,
@@ -72,6 +75,10 @@ _FOLDS: Final[Mapping[type, Callable[[State, Any, Sealed], None]]] = {
 }
 
 
+# All an agent can add to a record is words: what it said, proposed or reported. Anything else in its name has no force.
+_WORDS: Final = (events.Said, events.Refusal, events.StopDecided)
+
+
 class View(State):
     """What a run's record says now, and the questions gates ask of it."""
 
@@ -79,9 +86,12 @@ class View(State):
         """Fold the next event. Unknown kinds and unreadable foreign bytes are kept by the ledger and skipped here."""
         self.upto = sealed.event.seq
         self.head = sealed.digest
-        fold = _FOLDS.get(type(sealed.event.body))
+        body = sealed.event.body
+        if sealed.event.actor.role == "agent" and not isinstance(body, _WORDS):
+            return
+        fold = _FOLDS.get(type(body))
         if fold is not None:
-            fold(self, sealed.event.body, sealed)
+            fold(self, body, sealed)
 
     def calls_named(self, native_id: str) -> tuple[CallRecord, ...]:
         """Return every call that carried this native id."""
