@@ -70,8 +70,8 @@ def parse(
     *,
     name: str,
     source: str = "",
-    format: str = AUTO,
-    now: str | None = None,  # noqa: A002 - the option's name
+    format: str = AUTO,  # noqa: A002 - the option's name
+    now: str | None = None,
 ) -> Iterator[Trace]:
     """Yield the traces in the bytes of one file.
 

@@ -1,0 +1,135 @@
+"""Values that came from nowhere: in the arguments of a write, and in the final answer."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Final
+
+from tallystick.audit.case import Case
+from tallystick.audit.step import Step, is_id_name
+from tallystick.audit.support import derived, numbers_before, said, spellings, stands
+from tallystick.audit.tools import words_of
+
+_AMOUNT_WORDS: Final = frozenset(
+    {"amount", "amounts", "price", "total", "cost", "sum", "fee", "fees", "payment", "refund", "balance", "points",
+     "value"}
+)  # fmt: skip
+_CODE: Final = re.compile(r"[A-Z](?<![\w-].)[A-Z0-9]*(?:[-_][A-Z0-9]+)+\b")
+_DIGIT: Final = re.compile(r"\d")
+_SIGN: Final = re.compile(r"[$€£¥]\s?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
+_CURRENCY: Final = re.compile(
+    r"[UEGCJ](?:SD|UR|BP|HF|PY) (\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"|(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?:€|(?:USD|EUR|GBP|CHF|JPY|dollars|euros)\b)"
+)
+_CURRENCIES: Final = ("USD", "EUR", "GBP", "CHF", "JPY", "€", "dollars", "euros")
+
+
+@lru_cache(maxsize=4096)
+def is_amount_name(name: str) -> bool:
+    """Return whether an argument's name says that its value is an amount."""
+    return not _AMOUNT_WORDS.isdisjoint(words_of(name))
+
+
+def from_nowhere(case: Case) -> None:
+    """An identifier or amount in a write's arguments that no earlier result or user message contained."""
+    seen: set[tuple[str, Any]] = set()
+    for step in case.writes:
+        if step.came == "rejected":
+            continue
+        for name, value in step.args.items():
+            kind = type(value)
+            if kind is str:
+                if not value or not is_id_name(name):
+                    continue
+            elif (kind is not int and kind is not Decimal) or not value:
+                continue
+            if (name, value) in seen:
+                continue
+            seen.add((name, value))
+            if kind is str:
+                _identifier(case, step, name, value)
+            elif is_id_name(name) or is_amount_name(name):
+                _number(case, step, name, value)
+
+
+def _identifier(case: Case, step: Step, name: str, value: str) -> None:
+    if not any(c.isdigit() for c in value) or said(case, value, step.upto):
+        return
+    case.find(
+        "args.unsupported_id",
+        "error" if step.realised else "warning",
+        f"`{step.call.tool}` was given `{name}` `{value[:60]}`, which no user or tool had said",
+        step=step,
+        pointer=f"/args/{name}",
+    )
+
+
+def _number(case: Case, step: Step, name: str, value: Any) -> None:
+    if said(case, value, step.upto):
+        return
+    is_id = is_id_name(name)
+    if not is_id and derived(value, numbers_before(case, step.upto)):
+        case.find(
+            "args.derived_amount",
+            "info",
+            f"`{step.call.tool}` was given `{name}` `{value}`, which nobody had said, though it follows from what was",
+            step=step,
+            pointer=f"/args/{name}",
+        )
+        return
+    case.find(
+        "args.unsupported_id" if is_id else "args.unsupported_amount",
+        "error" if step.realised else "warning",
+        f"`{step.call.tool}` was given `{name}` `{value}`, which no user or tool had said",
+        step=step,
+        pointer=f"/args/{name}",
+    )
+
+
+def answer(case: Case) -> None:
+    """Amounts and identifiers in the final answer that no result or user message supports, nor simple arithmetic."""
+    final = next((m for m in reversed(case.trace.messages) if m.role == "assistant" and m.text), None)
+    if final is None or not case.steps:
+        return
+    text, upto = case.evidence.text, case.evidence.size
+    for code in dict.fromkeys(_CODE.findall(final.text)):
+        # A write's result that repeats its own arguments does support the answer: that is what was recorded.
+        if _DIGIT.search(code) and not stands(text, code.encode(), upto, number=False):
+            _unsupported_code(case, code, final.index)
+    amounts: list[str] = _SIGN.findall(final.text)
+    if any(name in final.text for name in _CURRENCIES):
+        amounts += [a or b for a, b in _CURRENCY.findall(final.text)]
+    missing = []
+    for amount in dict.fromkeys(amounts):
+        digits = amount.replace(",", "")
+        if stands(text, digits.encode(), upto, number=True):
+            continue  # as written: nearly always
+        value = Decimal(digits)
+        if value and not any(stands(text, s, upto, number=True) for s in spellings(value)):
+            missing.append((amount, value))
+    if not missing:
+        return
+    within = [Decimal(a.replace(",", "")) for a in amounts]
+    parts = [*within, *numbers_before(case, upto)]
+    for amount, value in missing:
+        others = [p for p in parts if p != value]
+        if not derived(value, others):
+            case.find(
+                "answer.unsupported_amount",
+                "warning",
+                f"the final answer states the amount `{amount}`, which nothing in the record supports",
+                at=final.index,
+            )
+
+
+def _unsupported_code(case: Case, code: str, at: int) -> None:
+    if any(code in (v for v in s.args.values() if isinstance(v, str)) for s in case.steps):
+        return  # the agent's own argument: `args.unsupported_id` speaks about it where it matters
+    case.find(
+        "answer.unsupported_id",
+        "error",
+        f"the final answer names `{code[:60]}`, which no user or tool had said",
+        at=at,
+    )

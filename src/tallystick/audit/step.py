@@ -1,0 +1,219 @@
+"""One call in its place, and what came of it, judged without a contract."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+import msgspec
+
+from tallystick.audit.findings import ToolUse
+from tallystick.audit.tools import CONFIRMS, REHEARSALS, words_of
+from tallystick.model.pointer import join
+from tallystick.model.trace import TraceCall
+from tallystick.view.outcome import markers
+
+Came = Literal["none", "ok", "preview", "rejected", "error", "pending", "simulated"]
+"""What came of a call: no result; success; a preview; a declared rejection; an error of unclear meaning; not final;
+a rehearsal that changed nothing."""
+
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+_SORTED: Final = msgspec.json.Encoder(order="sorted", decimal_format="number")
+_KEYS: Final = frozenset(
+    {"idempotency_key", "idempotencykey", "request_id", "client_request_id", "client_token", "nonce", "dedupe_key",
+     "correlation_id", "trace_id", "x_request_id"}
+)  # fmt: skip
+_ASIDE: Final = _KEYS | CONFIRMS | REHEARSALS
+_STATES: Final[dict[str, Came]] = {
+    **dict.fromkeys(("preview", "quote", "quoted", "estimate", "draft"), "preview"),
+    **dict.fromkeys(("dry_run", "simulated", "simulation"), "simulated"),
+    **dict.fromkeys(
+        ("rejected", "denied", "declined", "refused", "ineligible", "not_eligible", "invalid", "not_allowed", "forbidden",
+         "blocked", "unavailable"), "rejected"),
+    **dict.fromkeys(("error", "failed", "failure", "errored"), "error"),
+    **dict.fromkeys(
+        ("pending", "queued", "in_progress", "in progress", "processing", "running", "submitted", "waiting"), "pending"),
+}  # fmt: skip
+_MARKED: Final = (b"rror", b'"success', b'"succeeded"', b'"ok"', b"imulat", b"dry", b"Dry", b"exception", b"imeout")
+_JUDGED: Final = frozenset(
+    {"approved", "calculated", "checked", "completed", "computed", "estimated", "previewed", "quoted", "succeeded",
+     "validated", "verified"}
+)  # fmt: skip
+_FAILED_TEXT: Final = re.compile(
+    r"\s*(?:error|failed|failure|exception|traceback|unable to|could ?n[o']t|cannot|can't|access denied|permission denied"
+    r"|timed? ?out|request timed out|invalid|not found|rejected|denied|http (?:error )?[45]\d\d)\b",
+    re.IGNORECASE,
+)
+_ID_WORDS: Final = frozenset(
+    {"id", "ids", "number", "no", "ref", "reference", "code", "uuid", "guid", "sku", "email", "iban", "account",
+     "handle", "key", "phone", "token", "ticket"}
+)  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def is_id_name(name: str) -> bool:
+    """Return whether an argument's name says that its value identifies something."""
+    return words_of(name)[-1:] != () and words_of(name)[-1] in _ID_WORDS
+
+
+class Step(msgspec.Struct, gc=False):
+    """One call in its place.
+
+    Attributes:
+        call: as imported.
+        n: position among all calls of the trace.
+        asked: how many user messages came before it.
+        use: what its tool was taken to be; `writes` whether that is a write.
+        upto: how much of the evidence existed when it was made.
+        args: the arguments; `{}` where they could not be read.
+        said: its result as evidence text.
+        came: what came of it; `realised` whether the result says that something changed.
+        why: where the outcome was read (JSON Pointer into the result) and the words there.
+        key: its arguments without switches and idempotency keys, canonical; `target` those that identify something.
+        rehearsal: its arguments ask for a preview; `switch` is the name of the argument that says so, or says not.
+    """
+
+    call: TraceCall
+    n: int
+    asked: int
+    use: ToolUse
+    upto: int
+    args: dict[str, Any]
+    writes: bool
+    said: bytes = b""
+    came: Came = "none"
+    realised: bool = False
+    rehearsal: bool = False
+    switch: str = ""
+    key: bytes = b""
+    target: tuple[tuple[str, Any], ...] = ()
+    why: tuple[str, str] = ("", "")
+
+    @property
+    def primary(self) -> tuple[str, Any]:
+        """The first identifying argument: the thing acted on; the tool itself where no argument identifies one."""
+        return self.target[0] if self.target else ("", None)
+
+
+def step_of(call: TraceCall, n: int, asked: int, use: ToolUse, upto: int) -> Step:
+    """Return a call in its place, with what came of it."""
+    args = call.args
+    writes = use.effect == "write"
+    step = Step(call, n, asked, use, upto, args if type(args) is dict else {}, writes)
+    result = call.result
+    if writes and step.args:
+        _identify(step, step.args)
+    if result is None:
+        return step
+    body = result.body
+    try:
+        step.said = said = _ENCODER.encode(body)
+    except (UnicodeEncodeError, ValueError, OverflowError, RecursionError):
+        step.said = said = repr(body).encode("utf-8", "backslashreplace")
+    if not writes:
+        step.came = _read_outcome(step, body)
+        return step
+    came = _write_outcome(step, body, said)
+    if came == "ok":
+        if step.rehearsal and not _says_done(body):
+            came = "preview"
+        else:
+            step.realised = True
+    step.came = came
+    return step
+
+
+def _identify(step: Step, args: dict[str, Any]) -> None:
+    """Fill in what the call is about, and whether it only asks for a preview."""
+    step.target = tuple([(k, _hashable(v)) for k, v in args.items() if v and is_id_name(k) and k not in _KEYS])
+    aside = _ASIDE & args.keys()
+    for name in aside:
+        value = args[name]
+        if type(value) is bool and name not in _KEYS:
+            step.switch, step.rehearsal = name, value if name in REHEARSALS else not value
+        elif name not in _KEYS:
+            aside = aside - {name}  # a `preview` that is no switch is an argument like any other
+    kept = {k: v for k, v in args.items() if k not in aside} if aside else args
+    try:
+        step.key = _SORTED.encode(kept)
+    except (UnicodeEncodeError, ValueError, OverflowError, RecursionError):
+        step.key = repr(kept).encode("utf-8", "backslashreplace")
+
+
+def _hashable(value: Any) -> Any:
+    return value if type(value) is str or type(value) is int else _SORTED.encode(value)
+
+
+def _write_outcome(step: Step, body: Any, said: bytes) -> Came:
+    result = step.call.result
+    if result is not None and result.flag == "error":
+        step.why = ("", "the result is flagged an error")
+        return "error"
+    if type(body) is str:
+        if _FAILED_TEXT.match(body):
+            step.why = ("", body[:200])
+            return "error"
+        return "ok"
+    if type(body) is not dict and type(body) is not list:
+        if body is False:
+            step.why = ("", "false")
+            return "error"
+        return "ok"
+    came: Came | None = None
+    if type(body) is dict:
+        for name in ("status", "state", "outcome", "result"):
+            stated = body.get(name)
+            if type(stated) is str:
+                came = _STATES.get(stated.lower())
+                if came is not None:
+                    reason = body.get("reason") or body.get("message") or body.get("error") or stated
+                    step.why = (f"/{name}", str(reason)[:200])
+                    if came != "error":
+                        return came
+                    break
+    for mark in _MARKED:
+        if mark in said:
+            return _marked(step, body, came)
+    return came or "ok"
+
+
+def _says_done(body: Any) -> bool:
+    """Return whether a status says that something was changed (`updated`), not that a rehearsal went well."""
+    status = body.get("status") if type(body) is dict else None
+    return type(status) is str and status.lower().endswith("ed") and status.lower() not in _JUDGED
+
+
+def _marked(step: Step, body: Any, came: Came | None) -> Came:
+    """Look for errors at any nesting level; see `view.outcome.markers`."""
+    for kind, path, item in markers(body):
+        if kind == "error":
+            words = item if isinstance(item, str) else _ENCODER.encode(item).decode()
+            step.why = (join(path), words[:200])
+            return "error"
+        if kind == "dry_run":
+            step.why = (join(path), "a rehearsal")
+            return "simulated"
+        if kind == "limit":
+            break
+    return came or "ok"
+
+
+def _read_outcome(step: Step, body: Any) -> Came:
+    """A read fails only at its envelope or top level: a status inside is about the thing that was read."""
+    result = step.call.result
+    if result is not None and result.flag == "error":
+        step.why = ("", "the result is flagged an error")
+        return "error"
+    if type(body) is dict:
+        for name in ("error", "errors", "isError", "is_error"):
+            if body.get(name):
+                step.why = (f"/{name}", str(body[name])[:200])
+                return "error"
+        if body.get("success") is False or body.get("ok") is False:
+            step.why = ("/success", "false")
+            return "error"
+    elif type(body) is str and _FAILED_TEXT.match(body):
+        step.why = ("", body[:200])
+        return "error"
+    return "ok"
