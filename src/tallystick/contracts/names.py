@@ -145,7 +145,7 @@ class Names:
             self.report.unknown(path, "entity", kind, self.entities)
             return None
         alias = found["alias"] or kind
-        if alias in ROOTS:
+        if found["alias"] and alias in ROOTS:
             self.report.add(path, f"`{alias}` already means something in expressions", "choose another name")
         id_text, start = found["id"], found.start("id")
         if id_text is None:
