@@ -24,6 +24,7 @@ from tallystick.ledger.store import (
     Letter,
     RunRow,
     check_batch,
+    check_event,
     check_follows,
     check_letter,
     check_read,
@@ -43,6 +44,18 @@ _INSERT_FENCED: Final = """
 INSERT INTO event (id, kind, digest, raw)
 SELECT ?, ?, ?, ? FROM run WHERE no = ? AND epoch = ? AND holder IS NOT NULL
 """
+
+
+class _Writer:
+    """What this process knows of a run it appends to: where the chain ends, under which epoch. Never trusted alone."""
+
+    __slots__ = ("digest", "epoch", "number", "seq")
+
+    def __init__(self, number: int, epoch: int, seq: int, digest: str) -> None:
+        self.number = number
+        self.epoch = epoch
+        self.seq = seq
+        self.digest = digest
 
 
 class SQLiteStore:
@@ -65,7 +78,7 @@ class SQLiteStore:
         self._pid = os.getpid()
         self._closed = False
         self._numbers: dict[str, int] = {}
-        self._heads: dict[tuple[str, int], Head] = {}
+        self._writers: dict[str, _Writer] = {}
         self._synchronous = ""
         self._reader: ReadOnlyFile | None = None
         self._writer: sqlite3.Connection | None = None
@@ -111,7 +124,7 @@ class SQLiteStore:
             sql.execute(
                 "UPDATE run SET holder = NULL, expires = NULL WHERE run = ? AND epoch = ?", (lease.run, lease.epoch)
             )
-            self._heads.pop((lease.run, lease.epoch), None)
+            self._writers.pop(lease.run, None)
 
     def lease(self, run: str) -> Lease | None:
         """See `Store.lease`."""
@@ -125,33 +138,32 @@ class SQLiteStore:
 
     def append(self, lease: Lease, sealed: Sealed, durable: bool) -> None:
         """See `Store.append`."""
-        key = (lease.run, lease.epoch)
+        event = sealed.event
+        check_event(lease.run, sealed)
         with self._lock:
-            head, event = self._heads.get(key), sealed.event
-            if head is None or event.seq != head.seq + 1 or event.prev != head.digest:
+            known = self._writers.pop(lease.run, None)  # put back once it is known what happened
+            if known is None or known.epoch != lease.epoch or known.seq + 1 != event.seq or known.digest != event.prev:
                 self.append_many(lease, (sealed,), durable)  # which says what is wrong, if anything is
                 return
-            # The hot path. Only the holder of this epoch can have appended since `head`, so the statement checks the
-            # epoch alone; should two processes share one lease, the primary key refuses the second event.
-            check_batch(lease.run, (sealed,))
+            # The hot path. Only the holder of this epoch can have appended since, so the statement checks the epoch
+            # alone; should two processes share one lease, the primary key refuses the second event.
             sql = self._ready(durable=durable)
-            number = self._numbers[lease.run]
+            number = known.number
             row = ((number << _SHIFT) + event.seq, event.kind, sealed.digest, sealed.raw, number, lease.epoch)
-            del self._heads[key]  # set again once it is known what happened
             try:
                 inserted = sql.execute(_INSERT_FENCED, row).rowcount
             except sqlite3.Error as bad:
                 raise _append_failed(bad, self.path) from bad
             if inserted != 1:
                 raise stale(lease, self._newest(lease.run))
-            self._heads[key] = Head(seq=event.seq, digest=sealed.digest)
+            known.seq, known.digest = event.seq, sealed.digest
+            self._writers[lease.run] = known
 
     def append_many(self, lease: Lease, sealed: Sequence[Sealed], durable: bool) -> None:
         """See `Store.append_many`."""
         check_batch(lease.run, sealed)
-        key = (lease.run, lease.epoch)
         with self._lock:
-            self._heads.pop(key, None)
+            self._writers.pop(lease.run, None)
             with self._writing(durable=durable) as sql:
                 number = self._owned(lease)
                 if not sealed:
@@ -159,8 +171,8 @@ class SQLiteStore:
                 check_follows(sealed[0], self._head(number))
                 rows = [((number << _SHIFT) + s.event.seq, s.event.kind, s.digest, s.raw) for s in sealed]
                 sql.executemany("INSERT INTO event (id, kind, digest, raw) VALUES (?, ?, ?, ?)", rows)
-            self._numbers[lease.run] = number
-            self._heads[key] = Head(seq=sealed[-1].event.seq, digest=sealed[-1].digest)
+            last = sealed[-1]
+            self._writers[lease.run] = _Writer(number, lease.epoch, last.event.seq, last.digest)
 
     # --- reading
 

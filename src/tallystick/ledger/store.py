@@ -222,23 +222,34 @@ def check_batch(run: str, sealed: Sequence[Sealed]) -> None:
     """
     before: Sealed | None = None
     for item in sealed:
-        event = item.event
-        if event.run != run:
-            raise LedgerError(f"an event of run `{event.run}` is appended under the lease of `{run}`")
-        if digest(item.raw) != item.digest:
-            raise LedgerError("the event's bytes do not match its digest", where=f"run `{run}` event {event.seq}")
-        if len(item.raw) > MAX_EVENT_BYTES:
-            raise LedgerError(
-                f"the event has {len(item.raw):,} bytes, more than {MAX_EVENT_BYTES:,}",
-                where=f"run `{run}` event {event.seq}",
-                fix="let the tool return less, or a reference to a file",
-            )
-        if (event.seq == 1) != isinstance(event.body, Started):
-            raise LedgerError(f"the first event of a run, and no other, is `run.started`, got `{event.kind}`",
-                              where=f"run `{run}` event {event.seq}")  # fmt: skip
-        if before is not None:
+        check_event(run, item)
+        if before is not None and (item.event.prev != before.digest or item.event.seq != before.event.seq + 1):
             check_follows(item, Head(seq=before.event.seq, digest=before.digest))
         before = item
+
+
+def check_event(run: str, item: Sealed) -> None:
+    """Refuse an event that cannot stand in `run` at all.
+
+    Raises:
+        LedgerError: as `check_batch`, but for the chain.
+    """
+    event, raw = item.event, item.raw
+    if event.run != run:
+        raise LedgerError(f"an event of run `{event.run}` is appended under the lease of `{run}`")
+    if digest(raw) != item.digest:
+        raise LedgerError("the event's bytes do not match its digest", where=f"run `{run}` event {event.seq}")
+    if len(raw) > MAX_EVENT_BYTES:
+        raise LedgerError(
+            f"the event has {len(raw):,} bytes, more than {MAX_EVENT_BYTES:,}",
+            where=f"run `{run}` event {event.seq}",
+            fix="let the tool return less, or a reference to a file",
+        )
+    if (event.seq == 1) is not isinstance(event.body, Started):
+        raise LedgerError(
+            f"the first event of a run, and no other, is `run.started`, got `{event.kind}`",
+            where=f"run `{run}` event {event.seq}",
+        )
 
 
 def check_follows(item: Sealed, head: Head) -> None:
