@@ -9,9 +9,10 @@ from tallystick.model.decision import Reason
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """The evidence is there; `digests` are the events it rests on."""
+    """The evidence is there; `digests` are the events it rests on, `notes` what an admission should mention."""
 
     digests: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

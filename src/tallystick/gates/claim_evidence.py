@@ -110,7 +110,7 @@ def _unpaired(view: View, ref: str, receipt: ReceiptRecord) -> Reason | None:
 
 def worth(view: View, contract: Contract, claim: Claim, receipt: ReceiptRecord) -> list[Reason]:
     """Return every reason why a paired receipt cannot support a claim about the claim's subject."""
-    reasons = [*outcome(receipt)]
+    reasons = [*outcome(receipt), *_echo(contract, receipt)]
     subject = claim.subject
     if subject is not None and not records(contract, receipt, subject):
         reasons.append(_other(receipt, subject))
@@ -127,8 +127,8 @@ def outcome(receipt: ReceiptRecord) -> Iterator[Reason]:
     call, body = receipt.call, receipt.body
     assert call is not None
     name = body.native_id or call.native_id or receipt.id
-    if body.source == "replica":
-        text = f"`{name}` comes from a replica; it proves nothing live"
+    if body.source == "replica" or (body.cached_from is not None and not receipt.proves):
+        text = f"`{name}` comes from a replica or repeats what proves nothing"
         yield _of(receipt, "receipt.replica", text, "a live receipt")
     if call.args_text is not None and _mutated(call.args_text, call.args):
         yield _of(receipt, "args.mutated", f"`{name}` answers other arguments than the model wrote",
@@ -154,6 +154,20 @@ def outcome(receipt: ReceiptRecord) -> Iterator[Reason]:
     )  # fmt: skip
     if call.in_doubt and receipt.outcome == "unknown":
         yield _of(receipt, "doubt.open", f"whether {call.tool} took effect is in doubt", f"call {call.id} settled")
+
+
+def _echo(contract: Contract, receipt: ReceiptRecord) -> Iterator[Reason]:
+    """A read whose answer names another thing than was asked for does not answer the question (writes: the outcome)."""
+    call = receipt.call
+    assert call is not None
+    tool = contract.tools.get(call.tool)
+    if tool is None or call.effect == "write":
+        return
+    for arg, tokens in tool.echoes:
+        echoed = resolve(receipt.value, tokens)
+        if arg in call.args and echoed is not MISSING and not same(echoed, call.args[arg]):
+            text = f"{call.tool} was asked for `{arg}` {call.args[arg]}, the result names {echoed}"
+            yield _of(receipt, "result.echo", text, "a result for what was asked")
 
 
 def _of(receipt: ReceiptRecord, code: str, message: str, reverses: str) -> Reason:
@@ -230,6 +244,8 @@ def superseded(view: View, receipt: ReceiptRecord, subject: EntityRef | None) ->
         last = view.last_write(ref)
         if receipt.observed_seq < last:
             text = f"it was observed before a later write to {ref}"
+        elif call.effect != "write" and receipt.observed_seq < view.index.write_over.get(ref, 0):
+            text = f"it was observed while a write to {ref} was still under way"
         elif last and call.effect != "write" and _may_lag(view, tool, receipt, ref):
             text = f"it may not show the last write to {ref} yet ({call.tool} lags)"
         else:

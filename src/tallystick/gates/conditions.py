@@ -16,6 +16,7 @@ def raised(scope: Scope) -> Answer:
     """Return whether no condition raised in this run removes the call."""
     reasons: list[Reason] = []
     digests: list[str] = []
+    approved: list[ConditionRecord] = []
     targets = tuple(scope.entities.values())
     for record in scope.view.conditions_on(scope.call.tool, scope.call.args):
         entity = record.body.entity
@@ -24,10 +25,26 @@ def raised(scope: Scope) -> Answer:
         lifted = condition_approval(scope.view, scope.call, record.body.id, record.body.authority, targets)
         if lifted is not None:
             digests.append(lifted.digest)
+            approved.append(record)
             continue
         reasons.append(_open_reason(record))
         digests.append(record.digest)
-    return Violated(tuple(reasons), tuple(digests)) if reasons else Met(tuple(digests))
+    return Violated(tuple(reasons), tuple(digests)) if reasons else Met(tuple(digests), _left_alone(scope, approved))
+
+
+def _left_alone(scope: Scope, approved: list[ConditionRecord]) -> tuple[Reason, ...]:
+    """Return the conditions raised against this tool that leave this very call alone: over, or of other scope."""
+    return tuple(
+        Reason(
+            code="condition.out_of_scope",
+            message=f"`{record.body.id}` does not remove this call: "
+            + ("it is limited to other arguments" if record.open else f"it is over ({record.lifted_how})"),
+            where=record.body.id,
+            refs=(record.seq,),
+        )
+        for record in scope.view.index.conditions_by_tool.get(scope.call.tool, ())
+        if record not in approved
+    )
 
 
 def _open_reason(record: ConditionRecord) -> Reason:

@@ -113,6 +113,10 @@ class View(State):
         """Return every entity of a kind that receipts have established."""
         return iter(self.index.kinds.get(kind, {}).values())
 
+    def kinds_of(self, name: str) -> tuple[EntityRef, ...]:
+        """Return the entities of any kind that receipts have established under this very id."""
+        return tuple(ids[name] for ids in self.index.kinds.values() if name in ids)
+
     def last_write(self, ref: EntityRef) -> int:
         """Return the seq of the last write intent that addressed an entity; 0 for none."""
         return self.index.last_write.get(ref, 0)
