@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tallystick.errors import InputError, LeaseHeldError, LedgerError, StaleWriterError
 from tallystick.ledger.memory import MemoryStore
 from tallystick.ledger.sqlite import SQLiteStore
-from tallystick.ledger.store import MAX_LETTER_BYTES, Head, RunRow, Store
+from tallystick.ledger.store import MAX_LETTER_BYTES, Head, Letter, RunRow, Store
 from tallystick.model.events import GENESIS, Ended, Said, Sealed, seal
 from tests.ledger.samples import AT, BODIES, NOW, chain, filled, started, words
 
@@ -267,6 +267,50 @@ def test_an_empty_batch_changes_nothing(store: Store) -> None:
     lease, events = filled(store)
     store.append_many(lease, [], durable=True)
     assert list(store.events("r")) == events
+
+
+# --- the inbox, and who holds a run
+
+
+def test_the_lease_somebody_holds_can_be_looked_up(store: Store) -> None:
+    assert store.lease("r") is None
+    lease = store.acquire("r", "a", NOW, 60)
+    assert store.lease("r") == lease
+    renewed = store.renew(lease, NOW + timedelta(seconds=90), 60)
+    assert store.lease("r") == renewed  # also after it expired: it is the last one that may write
+    store.release(renewed)
+    assert store.lease("r") is None
+
+
+def test_letters_are_kept_in_order_until_the_writer_drops_them(store: Store) -> None:
+    lease, _ = filled(store)
+    filled(store, "s")
+    one, two = store.post("r", b"one"), store.post("r", b"\xff\x00")
+    other = store.post("s", b"elsewhere")
+    assert one < two
+    assert store.posted("r") == (Letter(number=one, raw=b"one"), Letter(number=two, raw=b"\xff\x00"))
+    store.drop(lease, one)
+    assert store.posted("r") == (Letter(number=two, raw=b"\xff\x00"),)
+    store.drop(lease, two)
+    assert store.posted("r") == ()
+    assert store.posted("s") == (Letter(number=other, raw=b"elsewhere"),)
+    assert store.post("r", b"three") > two  # a number never comes back, so dropping it twice loses nothing
+    assert len(list(store.events("r"))) == 5
+
+
+def test_a_letter_needs_no_lease_but_a_run_and_dropping_needs_the_newest_epoch(store: Store) -> None:
+    with pytest.raises(LedgerError, match="no such run"):
+        store.post("r", b"x")
+    old, _ = filled(store)
+    with pytest.raises(LedgerError, match=r"letter of .* more than"):
+        store.post("r", b"x" * (MAX_LETTER_BYTES + 1))
+    new = store.acquire("r", "b", NOW, 60, True)
+    number = store.post("r", b"x")
+    with pytest.raises(StaleWriterError):
+        store.drop(old, number)
+    assert len(store.posted("r")) == 1
+    store.drop(new, number)
+    assert store.posted("r") == ()
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
