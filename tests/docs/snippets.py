@@ -105,4 +105,4 @@ def check_contract(text: str, where: str) -> None:
     """Load a contract shown in a page."""
     from tallystick import contracts
 
-    contracts.load(text, source=where)
+    contracts.parse(text, where)

@@ -15,6 +15,7 @@ import typer
 
 from tallystick import __version__
 from tallystick.cli import console
+from tallystick.cli.check import check
 from tallystick.cli.demo import demo
 from tallystick.cli.files import export, verify
 from tallystick.cli.runs import runs, show
@@ -58,7 +59,7 @@ def _common(
         console.say(context.get_help())
 
 
-for _command in (demo, runs, show, export, verify):
+for _command in (demo, check, runs, show, export, verify):
     app.command()(_command)
 
 

@@ -1,0 +1,68 @@
+"""`tallystick check`: is this a valid contract? Every problem at once, with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+
+from tallystick import contracts
+from tallystick.cli import console
+from tallystick.cli.console import Json
+from tallystick.contracts.types import Contract
+from tallystick.errors import ContractError, Problem
+
+# The empty text is a contract to the library (nothing declared, so nothing consequential runs); in a file it is a slip.
+_EMPTY: Final = Problem(line=1, column=1, pointer="", message="the file is empty", fix="start with `contract: NAME/1`")
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Contract files, YAML or JSON.")],
+    json: Json = False,
+) -> int:
+    """Check contracts: syntax, names, types, expressions. Exits with 2 where one is invalid.
+
+    Each problem is a line `file:line:column: place: what is wrong (fix: what would be right)`.
+    """
+    results = []
+    for file in files:
+        try:
+            contract = contracts.load(file)
+            if contract is contracts.EMPTY:
+                raise ContractError((_EMPTY,), source=str(file))
+        except ContractError as bad:
+            problems: list[dict[str, Any]] = [msgspec.to_builtins(p) for p in bad.problems]
+            results.append({"file": str(file), "ok": False, "problems": problems})
+            if not json:
+                for problem in bad.problems:
+                    console.complain(f"{file}:{problem}")
+        else:
+            summary = _summary(contract)
+            results.append({"file": str(file), "ok": True, **summary, "problems": []})
+            if not json:
+                console.say(f"{file}: {summary['contract']}, {_counts(summary)}")
+    if json:
+        console.emit({"ok": all(r["ok"] for r in results), "files": results})
+    return 0 if all(r["ok"] for r in results) else 2
+
+
+def _summary(contract: Contract) -> dict[str, Any]:
+    writes = [t.name for t in contract.tools.values() if t.effect != "read" or t.effect_cases]
+    return {
+        "contract": f"{contract.name}/{contract.version}",
+        "sha256": contract.sha256,
+        "tools": len(contract.tools),
+        "writes": sorted(writes),
+        "conditions": len(contract.conditions),
+        "obligations": len(contract.owes),
+        "answers": len(contract.answer),
+    }
+
+
+def _counts(summary: dict[str, Any]) -> str:
+    return (
+        f"{summary['tools']} tools ({len(summary['writes'])} write), {summary['conditions']} conditions, "
+        f"{summary['obligations']} obligations, {summary['answers']} answer slots"
+    )
