@@ -19,13 +19,14 @@ from tallystick.gates.answers import Answer, Met, Missing, Violated
 from tallystick.gates.approval import approval_of
 from tallystick.gates.conditions import raised, standing
 from tallystick.gates.duplicates import duplicate
-from tallystick.gates.evidence import Scope, requirement, scope_of
+from tallystick.gates.evidence import requirement
+from tallystick.gates.scope import Scope, scopes_of
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.proposal import Call
 from tallystick.model.values import same
 from tallystick.view import View, effect_of
-from tallystick.view.keys import exclusion_values
+from tallystick.view.keys import effect_keys, exclusion_values, typed_args
 
 
 def may_act(view: View, contract: Contract, call: Call) -> Decision:
@@ -74,38 +75,53 @@ def _decide(view: View, contract: Contract, call: Call) -> Decision:
             ),
         )
     effect = effect_of(tool, call.args)
+    typed = typed_args(tool, call.args)
     earlier: Decision | None = None
     if effect == "write":
-        earlier = duplicate(view, tool, call)
+        earlier = duplicate(view, tool, call, typed)
         if earlier is not None and earlier.verdict is not Verdict.ADMIT:
             return earlier
-    scope = scope_of(view, contract, tool, call)
-    return _weigh(_answers(scope, effect), earlier)
+    scopes = scopes_of(view, contract, tool, call, typed)
+    return _weigh((answer for scope in scopes for answer in _answers(scope, effect, earlier)), earlier)
 
 
-def _answers(scope: Scope, effect: str) -> Iterator[Answer]:
+def _answers(scope: Scope, effect: str, earlier: Decision | None) -> Iterator[Answer]:
     tool = scope.tool
-    yield raised(scope)
-    for rule in scope.contract.conditions:
-        if effect == "write":
-            yield standing(scope, rule)
-    # Requirements speak about what is consequential; a preview or a read of the same tool is how they get met.
+    if tool.volatile and effect == "read":
+        yield Met((), _progress(scope))
+    yield from raised(scope)
+    # The contract's demands speak about what is consequential; a preview or read by the same tool is how to meet them.
     if effect == "write" or not tool.effect_cases:
+        for rule in scope.contract.conditions:
+            yield standing(scope, rule)
         for needed in tool.requires:
             yield requirement(scope, needed)
-    if effect == "write":
-        yield from _exclusions(scope)
         if tool.needs_approval is not None:
             yield approval_of(scope.view, scope.call, tool.needs_approval, "approval")
+    if effect == "write":
+        yield from _exclusions(scope, earlier)
+
+
+def _progress(scope: Scope) -> tuple[Reason, ...]:
+    """Polling a volatile read again is progress while its answers change."""
+    asked = [
+        r for r in scope.view.receipts_of(scope.tool.name) if r.call is not None and r.call.args == scope.call.args
+    ]
+    if len(asked) < 2 or same(asked[-1].value, asked[-2].value):
+        return ()
+    text = f"{scope.tool.name} is volatile, and its last two answers differ"
+    return (Reason(code="read.progress", message=text, where=scope.tool.name, refs=(asked[-2].seq, asked[-1].seq)),)
 
 
 def _weigh(answers: Iterator[Answer], earlier: Decision | None) -> Decision:
     refusals: list[Reason] = []
     holds: list[Reason] = []
     basis: list[str] = list(earlier.basis) if earlier is not None else []
+    notes: list[Reason] = list(earlier.reasons) if earlier is not None else []
     for answer in answers:
         if isinstance(answer, Met):
             basis.extend(answer.digests)
+            notes.extend(answer.notes)
         elif isinstance(answer, Missing):
             holds.extend(answer.reasons)
         else:
@@ -113,11 +129,10 @@ def _weigh(answers: Iterator[Answer], earlier: Decision | None) -> Decision:
             basis.extend(answer.digests)
     unique = tuple(dict.fromkeys(basis))
     if refusals:
-        return Decision(verdict=Verdict.REFUSE, reasons=tuple(refusals), basis=unique)
+        return Decision(verdict=Verdict.REFUSE, reasons=tuple(dict.fromkeys(refusals)), basis=unique)
     if holds:
-        return Decision(verdict=Verdict.HOLD, reasons=tuple(holds), basis=unique)
-    reasons = earlier.reasons if earlier is not None else ()
-    return Decision(verdict=Verdict.ADMIT, reasons=reasons, basis=unique)
+        return Decision(verdict=Verdict.HOLD, reasons=tuple(dict.fromkeys(holds)), basis=unique)
+    return Decision(verdict=Verdict.ADMIT, reasons=tuple(dict.fromkeys(notes)), basis=unique)
 
 
 def _malformed(tool: Tool | None, call: Call) -> Decision | None:
@@ -194,11 +209,25 @@ def _bare(tool: Tool, schema: dict[str, object]) -> Tool:
     return Tool(name=tool.name, effect=tool.effect, args_schema=schema)
 
 
-def _exclusions(scope: Scope) -> Iterator[Answer]:
+def _exclusions(scope: Scope, earlier: Decision | None) -> Iterator[Answer]:
     """At most one of the tools takes effect per value of `per` (one remedy per item)."""
-    for name, value in exclusion_values(scope.contract, scope.tool.name, scope.args):
+    tool = scope.tool
+    # A retry under the same key is the same effect, so the attempt it repeats does not stand in its way.
+    same_effect = frozenset(effect_keys(tool, scope.call.args, scope.args)) if earlier is not None else frozenset()
+    falls_under = dict(exclusion_values(scope.contract, tool.name, scope.call.args, scope.args))
+    for rule in scope.contract.exclusive:
+        if tool.name not in rule.tools or rule.id in falls_under:
+            continue
+        reason = Reason(
+            code="exclusion.unknown",
+            message=f"`{rule.id}` may apply: these arguments do not tell what it is counted per",
+            reverses="the arguments that tell",
+            where=rule.id,
+        )
+        yield Missing((reason,))
+    for name, value in falls_under.items():
         for effect in scope.view.exclusive(name, value):
-            if effect.status in ("no_effect", "simulated"):
+            if effect.status in ("no_effect", "simulated") or effect.key in same_effect:
                 continue
             rule = next(r for r in scope.contract.exclusive if r.id == name)
             said = rule.message or f"only one of {', '.join(rule.tools)} may take effect"

@@ -31,6 +31,12 @@ def usable_approval(view: View, call: Call, role: str) -> ApprovalRecord | None:
     return newest
 
 
+def _denied(view: View, call: Call, role: str) -> bool:
+    exact = view.approvals_for(call.tool, args_digest(call.args))
+    fitting = [r for r in exact if r.trusted and _role_fits(view, r, role)]
+    return bool(fitting) and fitting[-1].body.decision == "deny"
+
+
 def approval_of(view: View, call: Call, role: str, where: str) -> Answer:
     """Return whether a usable approval for exactly this call exists; `role` "" accepts any principal."""
     usable = usable_approval(view, call, role)
@@ -64,8 +70,8 @@ def condition_approval(view: View, call: Call, condition: str, authority: str,
                        entities: tuple[EntityRef, ...]) -> ApprovalRecord | None:  # fmt: skip
     """Return the approval by `authority` that lifts `condition`: for the entity, or for this very call."""
     exact = usable_approval(view, call, authority)
-    if exact is not None:
-        return exact
+    if exact is not None or _denied(view, call, authority):
+        return exact  # what was decided about this very call outranks what was decided about its entity
     newest: ApprovalRecord | None = None
     for record in view.approvals_of(call.tool):
         body = record.body

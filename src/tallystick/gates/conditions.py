@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tallystick.contracts.types import ConditionRule
 from tallystick.errors import ExpressionError
 from tallystick.gates.answers import Answer, Met, Missing, Violated
 from tallystick.gates.approval import condition_approval
-from tallystick.gates.evidence import Scope, reads_for
+from tallystick.gates.evidence import reads_for
+from tallystick.gates.scope import Scope
 from tallystick.model.decision import Reason
 from tallystick.model.values import EntityRef
 from tallystick.view import ConditionRecord
 
 
-def raised(scope: Scope) -> Answer:
-    """Return whether no condition raised in this run removes the call."""
+def raised(scope: Scope) -> Iterator[Answer]:
+    """Yield whether the conditions raised in this run leave the call alone."""
     reasons: list[Reason] = []
     digests: list[str] = []
     approved: list[ConditionRecord] = []
@@ -21,6 +24,8 @@ def raised(scope: Scope) -> Answer:
     for record in scope.view.conditions_on(scope.call.tool, scope.call.args):
         entity = record.body.entity
         if len(entity) == 2 and targets and EntityRef(entity[0], entity[1]) not in targets:
+            if entity[0] in scope.unnamed:
+                yield Missing((_unnamed(record.body.id, entity[0]),))  # it may be that one
             continue
         lifted = condition_approval(scope.view, scope.call, record.body.id, record.body.authority, targets)
         if lifted is not None:
@@ -29,7 +34,16 @@ def raised(scope: Scope) -> Answer:
             continue
         reasons.append(_open_reason(record))
         digests.append(record.digest)
-    return Violated(tuple(reasons), tuple(digests)) if reasons else Met(tuple(digests), _left_alone(scope, approved))
+    yield Violated(tuple(reasons), tuple(digests)) if reasons else Met(tuple(digests), _left_alone(scope, approved))
+
+
+def _unnamed(condition: str, kind: str) -> Reason:
+    return Reason(
+        code="condition.unknown",
+        message=f"`{condition}` may apply: it is not known which {kind} this call is about",
+        reverses=f"an argument or a read that names the {kind}",
+        where=condition,
+    )
 
 
 def _left_alone(scope: Scope, approved: list[ConditionRecord]) -> tuple[Reason, ...]:
@@ -67,15 +81,19 @@ def standing(scope: Scope, rule: ConditionRule) -> Answer:
     """
     if scope.tool.name not in rule.removes:
         return Met()
-    alias = next((a for a, ref in scope.entities.items() if ref.kind == rule.kind), None)
-    if rule.kind is not None and alias is None:
-        reason = Reason(
-            code="condition.unknown",
-            message=f"`{rule.id}` may apply: it is not known which {rule.kind} this call is about",
-            reverses=f"an argument or a read that names the {rule.kind}",
-            where=rule.id,
-        )
-        return Missing((reason,))
+    if rule.kind is None:
+        return _standing(scope, rule, None)
+    answers = [_standing(scope, rule, a) for a, ref in scope.entities.items() if ref.kind == rule.kind]
+    if not answers or rule.kind in scope.unnamed:
+        answers.append(Missing((_unnamed(rule.id, rule.kind),)))
+    for kind in (Violated, Missing):
+        for answer in answers:
+            if isinstance(answer, kind):
+                return answer
+    return answers[0]
+
+
+def _standing(scope: Scope, rule: ConditionRule, alias: str | None) -> Answer:
     env = dict(scope.env)
     if alias is not None and rule.kind is not None:
         env[rule.kind] = env[alias]

@@ -6,7 +6,8 @@ wishes (two obligation instances, a second request by the user); the same wish u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tallystick.contracts.types import Tool
 from tallystick.model.decision import Decision, Reason, Verdict
@@ -20,7 +21,7 @@ _SETTLED = ("done",)
 _DOUBTFUL = ("in_doubt", "partial")
 
 
-def duplicate(view: View, tool: Tool, call: Call) -> Decision | None:
+def duplicate(view: View, tool: Tool, call: Call, typed: Mapping[str, Any]) -> Decision | None:
     """Return the decision where an earlier attempt decides the matter, or None where the effect is new.
 
     The decision's verdict is `return_recorded`, `reconcile`, `hold` (under way), `refuse` (part of a batch is done, or
@@ -29,17 +30,21 @@ def duplicate(view: View, tool: Tool, call: Call) -> Decision | None:
     conflict = _key_conflict(view, tool, call)
     if conflict is not None:
         return conflict
-    keys = effect_keys(tool, call.args)
+    keys = effect_keys(tool, call.args, typed)
+    if len(set(keys)) < len(keys):
+        return _repeated(tool, call, keys)
+    attempts = [e for key in keys for e in view.effects(key)]
+    if not attempts:
+        return None
+    doubtful = [e for e in attempts if e.status in _DOUBTFUL]
+    if doubtful:
+        return _in_doubt(tool, call, doubtful[-1])
+    running = [e for e in attempts if e.status in ("in_flight", "pending")]
+    if running:
+        return _under_way(running[-1])
     done: list[EffectRecord] = []
     for key in keys:
-        attempts = view.effects(key)
-        settled = [e for e in attempts if e.status in _SETTLED]
-        doubtful = [e for e in attempts if e.status in _DOUBTFUL]
-        running = [e for e in attempts if e.status in ("in_flight", "pending")]
-        if doubtful:
-            return _in_doubt(tool, call, doubtful[-1])
-        if running:
-            return _under_way(running[-1])
+        settled = [e for e in view.effects(key) if e.status in _SETTLED]
         if settled and not _wished_again(view, tool, call, settled):
             done.append(settled[-1])
     if not done:
@@ -55,11 +60,14 @@ def _wished_again(view: View, tool: Tool, call: Call, done: Sequence[EffectRecor
     if call.wish:
         owed = view.obligations.get(call.wish)
         if owed is not None:
-            return owed.discharged_by is None and owed.settled is None and owed.tool in (None, tool.name)
+            mine = owed.tool in (None, tool.name) and matches(owed, last)
+            return mine and owed.discharged_by is None and owed.settled is None
     if any(seq > last.call.seq and w.tool in (None, tool.name) for seq, w in view.wishes):
         return True
     owed_count = sum(
-        1 for o in view.obligations.values() if o.kind == "event" and o.tool == tool.name and matches(o, last)
+        1
+        for o in view.obligations.values()
+        if o.kind == "event" and o.tool == tool.name and matches(o, last) and (o.settled is None or o.discharged_by)
     )
     return owed_count > len(done)
 
@@ -99,6 +107,17 @@ def _partly(tool: Tool, call: Call, keys: Sequence[str], done: list[EffectRecord
         ),
         basis=tuple(e.call.digest for e in done),
     )
+
+
+def _repeated(tool: Tool, call: Call, keys: Sequence[str]) -> Decision:
+    items = batch_items(tool, call.args) or keys
+    twice = next(item for item, key in zip(items, keys, strict=True) if keys.count(key) > 1)
+    reason = Reason(
+        code="effect.duplicate",
+        message=f"the call names `{twice}` twice; each item takes effect once",
+        reverses="the same call with every item once",
+    )
+    return Decision(verdict=Verdict.REFUSE, reasons=(reason,))
 
 
 def _in_doubt(tool: Tool, call: Call, attempt: EffectRecord) -> Decision:

@@ -6,56 +6,21 @@ gate holds and names the reads) or `Violated` (the gate refuses). Whatever canno
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from tallystick.contracts.types import Contract, EntityExpr, Requirement, Tool
+from tallystick.contracts.types import Requirement
 from tallystick.errors import ExpressionError
 from tallystick.gates.answers import Answer, Met, Missing, Violated
 from tallystick.gates.approval import approval_of
+from tallystick.gates.scope import Scope, entity_refs, named_by, scope_of
 from tallystick.model.decision import Read, Reason
 from tallystick.model.jsontext import dumps
 from tallystick.model.pointer import MISSING, resolve
-from tallystick.model.proposal import Call
 from tallystick.model.values import EntityRef, same
-from tallystick.view import Fact, View
-from tallystick.view.keys import entity_of, key_value, typed_args
+from tallystick.view import Fact, ReceiptRecord
+from tallystick.view.keys import key_value
 
-
-@dataclass(slots=True)
-class Scope:
-    """What expressions of one call may read: its typed arguments and the entities it names, with their facts."""
-
-    view: View
-    contract: Contract
-    tool: Tool
-    call: Call
-    args: Mapping[str, Any]
-    entities: dict[str, EntityRef] = field(default_factory=dict)
-    env: dict[str, Any] = field(default_factory=dict)
-
-    def bind(self, expr: EntityExpr) -> EntityRef | None:
-        """Name the entity of `expr` in this scope; its facts become readable under the alias."""
-        ref = next(iter(entity_of(expr, self.env)), None)
-        if ref is not None:
-            self.entities[expr.alias] = ref
-            self.env[expr.alias] = {
-                name: fact.value for name, fact in self.view.facts(ref).items() if fact.problem is None
-            }
-        return ref
-
-
-def scope_of(view: View, contract: Contract, tool: Tool, call: Call) -> Scope:
-    """Return the scope in which the requirements of `call` are judged."""
-    args = typed_args(tool, call.args)
-    scope = Scope(view, contract, tool, call, args)
-    scope.env["args"] = args
-    scope.env["task"] = view.task.bindings
-    scope.env["now"] = call.now
-    for expr in (*tool.target, *tool.bind):
-        scope.bind(expr)
-    return scope
+__all__ = ["Scope", "reads_for", "requirement", "scope_of"]
 
 
 def requirement(scope: Scope, rule: Requirement) -> Answer:
@@ -70,18 +35,12 @@ def requirement(scope: Scope, rule: Requirement) -> Answer:
 def _condition(scope: Scope, rule: Requirement) -> bool:
     """A requirement that may apply does: unknown `when` counts as true, so losing a fact never frees a call."""
     assert rule.when is not None
-    if any(_fact_problem(scope, rule, alias, name) is not None for alias, name in _entity_refs(rule.when.refs)):
+    if any(_fact_problem(scope, rule, alias, name) is not None for alias, name in entity_refs(rule.when.refs)):
         return True
     try:
         return rule.when.evaluate(scope.env) is not False
     except ExpressionError:
         return True
-
-
-def _entity_refs(refs: tuple[tuple[str, ...], ...]) -> Iterator[tuple[str, str]]:
-    for ref in refs:
-        if len(ref) >= 2 and ref[0] not in ("args", "result", "preview", "item", "task", "now"):
-            yield ref[0], ref[1]
 
 
 def _fact_problem(scope: Scope, rule: Requirement, alias: str, name: str) -> Reason | None:
@@ -95,54 +54,56 @@ def _fact_problem(scope: Scope, rule: Requirement, alias: str, name: str) -> Rea
             where=rule.id,
         )
     fact = scope.view.facts(ref).get(name)
-    reads = reads_for(scope, ref, name)
-    hint = f"call {reads[0].tool} for {ref}" if reads else f"a receipt that states {name} of {ref}"
     if fact is None:
-        others = [e for e in scope.view.entities(ref.kind) if e != ref and name in scope.view.facts(e)]
-        if others:
-            known = others[0]
-            message = f"`{rule.id}`: {name} is known for {known}, not for {ref}"
-            seen = scope.view.facts(known)[name].seq
-            return Reason(
-                code="evidence.other_entity", message=message, reverses=hint, where=rule.id, refs=(seen,), reads=reads
-            )
-        message = f"`{rule.id}`: no receipt states {name} of {ref}"
-        return Reason(code="evidence.missing", message=message, reverses=hint, where=rule.id, reads=reads)
-    return _stale(scope, rule, ref, name, fact, hint, reads)
-
-
-def _stale(
-    scope: Scope, rule: Requirement, ref: EntityRef, name: str, fact: Fact, hint: str, reads: tuple[Read, ...]
-) -> Reason | None:
+        return _absent(scope, rule, ref, name)
     if fact.problem is not None:
-        message = f"`{rule.id}`: {name} of {ref} is not usable: {fact.problem}"
-        return Reason(
-            code="evidence.invalid", message=message, reverses=hint, where=rule.id, refs=(fact.seq,), reads=reads
-        )
+        text = f"is not usable: {fact.problem}"
+        return _void(scope, rule, ref, name, "evidence.invalid", text, (fact.seq,))
     # Evidence about an entity is void after a later write to it, whatever the contract says about age.
-    if fact.observed_seq < scope.view.last_write(ref):
-        message = f"`{rule.id}`: {name} of {ref} was read before a later write to it"
-        return Reason(
-            code="evidence.stale",
-            message=message,
-            reverses=f"{hint} again",
-            where=rule.id,
-            refs=(fact.seq, scope.view.last_write(ref)),
-            reads=reads,
-        )
+    written = scope.view.last_write(ref)
+    if fact.observed_seq < written:
+        text = "was read before a later write to it"
+        return _void(scope, rule, ref, name, "evidence.stale", text, (fact.seq, written))
     if isinstance(rule.fresh, int):
         age = None if fact.observed_at is None else (scope.call.now - fact.observed_at).total_seconds()
         if age is None or age > rule.fresh:
-            message = f"`{rule.id}`: {name} of {ref} is older than {rule.fresh} s"
-            return Reason(
-                code="evidence.stale",
-                message=message,
-                reverses=f"{hint} again",
-                where=rule.id,
-                refs=(fact.seq,),
-                reads=reads,
-            )
+            return _void(scope, rule, ref, name, "evidence.stale", f"is older than {rule.fresh} s", (fact.seq,))
     return None
+
+
+def _void(
+    scope: Scope, rule: Requirement, ref: EntityRef, name: str, code: str, text: str, refs: tuple[int, ...]
+) -> Reason:
+    reads = reads_for(scope, ref, name)
+    return Reason(
+        code=code,
+        message=f"`{rule.id}`: {name} of {ref} {text}",
+        reverses=_hint(reads, ref, name) + (" again" if code == "evidence.stale" else ""),
+        where=rule.id,
+        refs=refs,
+        reads=reads,
+    )
+
+
+def _absent(scope: Scope, rule: Requirement, ref: EntityRef, name: str) -> Reason:
+    reads = reads_for(scope, ref, name)
+    hint = _hint(reads, ref, name)
+    known = next((e for e in scope.view.entities(ref.kind) if e != ref and name in scope.view.facts(e)), None)
+    if known is not None:
+        return Reason(
+            code="evidence.other_entity",
+            message=f"`{rule.id}`: {name} is known for {known}, not for {ref}",
+            reverses=hint,
+            where=rule.id,
+            refs=(scope.view.facts(known)[name].seq,),
+            reads=reads,
+        )
+    message = f"`{rule.id}`: no receipt states {name} of {ref}"
+    return Reason(code="evidence.missing", message=message, reverses=hint, where=rule.id, reads=reads)
+
+
+def _hint(reads: tuple[Read, ...], ref: EntityRef, name: str) -> str:
+    return f"call {reads[0].tool} for {ref}" if reads else f"a receipt that states {name} of {ref}"
 
 
 def reads_for(scope: Scope, ref: EntityRef, name: str | None) -> tuple[Read, ...]:
@@ -172,7 +133,7 @@ def _fact(scope: Scope, rule: Requirement) -> Answer:
     missing: list[Reason] = []
     digests: list[str] = []
     seqs: list[int] = []
-    for alias, name in _entity_refs(rule.expr.refs):
+    for alias, name in entity_refs(rule.expr.refs):
         problem = _fact_problem(scope, rule, alias, name)
         if problem is not None:
             missing.append(problem)
@@ -204,21 +165,26 @@ def _violated(rule: Requirement, text: str, seqs: list[int]) -> Reason:
 def _known(scope: Scope, rule: Requirement) -> Answer:
     """The entity addressed has been read: by that very id, digit by digit."""
     assert rule.entity is not None
-    refs = entity_of(rule.entity, scope.env)
-    if not refs:
-        reason = Reason(
-            code="evidence.unknown_entity",
-            message=f"`{rule.id}`: the call does not say which {rule.entity.kind} it is about",
-            reverses=f"an argument that names the {rule.entity.kind}",
-            where=rule.id,
-        )
-        return Missing((reason,))
     missing: list[Reason] = []
     digests: list[str] = []
-    for ref in refs:
+    for ref in named_by(rule.entity, scope.env) or (None,):
+        if ref is None:
+            missing.append(
+                Reason(
+                    code="evidence.unknown_entity",
+                    message=f"`{rule.id}`: the call does not say which {rule.entity.kind} it is about",
+                    reverses=f"an argument that names the {rule.entity.kind}",
+                    where=rule.id,
+                )
+            )
+            continue
         facts = scope.view.facts(ref)
         if scope.view.known(ref):
-            digests.extend(f.digest for f in list(facts.values())[:1])
+            newest = max(facts.values(), key=lambda f: f.observed_seq, default=None)
+            if rule.fresh is not None and (newest is None or _aged(scope, rule, newest, (ref,))):
+                missing.append(_too_old(rule, f"{ref} was read", f"a newer receipt that shows {ref}"))
+            elif newest is not None:
+                digests.append(newest.digest)
             continue
         reads = reads_for(scope, ref, None)
         near = [e for e in scope.view.entities(ref.kind) if ref.id and e.id.startswith(ref.id)]
@@ -229,6 +195,16 @@ def _known(scope: Scope, rule: Requirement) -> Answer:
                     code="evidence.ambiguous_entity",
                     message=f"`{rule.id}`: `{ref.id}` is only the beginning of known ids ({names})",
                     reverses="the exact id, as a receipt gives it",
+                    where=rule.id,
+                    reads=reads,
+                )
+            )
+        elif elsewhere := scope.view.kinds_of(ref.id):
+            missing.append(
+                Reason(
+                    code="evidence.other_kind",
+                    message=f"`{rule.id}`: `{ref.id}` is known as {elsewhere[0]}, not as {ref}",
+                    reverses=f"the id of the {ref.kind}, as a receipt gives it",
                     where=rule.id,
                     reads=reads,
                 )
@@ -249,15 +225,21 @@ def _known(scope: Scope, rule: Requirement) -> Answer:
 def _confirmed(scope: Scope, rule: Requirement) -> Answer:
     """The host recorded that the user chose this entity."""
     assert rule.entity is not None
-    for ref in entity_of(rule.entity, scope.env):
-        chosen = scope.view.confirmed(ref)
-        if chosen is None:
-            other = [e for e in scope.view.confirmed_of(ref.kind) if e != ref]
+    for ref in named_by(rule.entity, scope.env) or (None,):
+        chosen = scope.view.confirmed(ref) if ref is not None else None
+        written = scope.view.last_write(ref) if ref is not None and rule.fresh == "write" else 0
+        stale = chosen is not None and chosen[0] < written
+        if chosen is None or stale:
+            other = [e for e in scope.view.confirmed_of(rule.entity.kind) if e != ref]
             text = f"the user chose {other[-1]}, not {ref}" if other else f"the user has not chosen {ref}"
+            if ref is None:
+                text = f"the call does not say which {rule.entity.kind} it is about"
+            elif stale:
+                text = f"the user chose {ref} before a later write to it"
             reason = Reason(
                 code="confirmation.missing",
                 message=f"`{rule.id}`: {text}",
-                reverses=f"a confirmation of {ref} by the user, recorded by the host",
+                reverses=f"a confirmation of {ref or rule.entity.kind} by the user, recorded by the host",
                 where=rule.id,
             )
             return Missing((reason,))
@@ -273,7 +255,7 @@ def _argument(scope: Scope, rule: Requirement) -> Answer:
     about = [r for r in good if r.call is not None and (not targets or not r.call.targets or
                                                         targets & set(r.call.targets))]  # fmt: skip
     found = [(r, resolve(r.value, rule.pointer)) for r in about]
-    stated = [(r, v) for r, v in found if v is not MISSING]
+    stated = sorted(((r, v) for r, v in found if v is not MISSING), key=lambda pair: _seen(pair[0]))
     where = f"{rule.tool}.{'/' + '/'.join(rule.pointer) if rule.pointer else ''}"
     if not stated:
         read = Read(tool=rule.tool)
@@ -286,6 +268,9 @@ def _argument(scope: Scope, rule: Requirement) -> Answer:
         )
         return Missing((reason,))
     receipt, value = stated[-1]
+    assert receipt.call is not None
+    if rule.fresh is not None and _aged(scope, rule, receipt, receipt.call.targets or tuple(targets)):
+        return Missing((_too_old(rule, f"{where} was observed", f"a newer receipt of {rule.tool}"),))
     given = scope.call.args.get(rule.arg, MISSING)
     if given is not MISSING and _equal(scope, rule.arg, given, value):
         return Met((receipt.digest,))
@@ -308,6 +293,26 @@ def _equal(scope: Scope, arg: str, given: Any, value: Any) -> bool:
         except ValueError:
             return False
     return same(given, value)
+
+
+def _seen(receipt: ReceiptRecord) -> int:
+    """Where in the record a receipt's value dates from: a write's own answer speaks of the state after the write."""
+    own = receipt.call is not None and receipt.call.effect == "write" and receipt.body.cached_from is None
+    return receipt.seq if own else receipt.observed_seq
+
+
+def _aged(scope: Scope, rule: Requirement, source: Fact | ReceiptRecord, refs: tuple[EntityRef, ...]) -> bool:
+    """Return whether evidence is older than `fresh` allows: than the last write to `refs`, or than so many seconds."""
+    if isinstance(rule.fresh, int):
+        seen = source.observed_at
+        return seen is None or (scope.call.now - seen).total_seconds() > rule.fresh
+    at = source.observed_seq if isinstance(source, Fact) else _seen(source)
+    return any(at < scope.view.last_write(ref) for ref in refs)
+
+
+def _too_old(rule: Requirement, text: str, reverses: str) -> Reason:
+    limit = f"more than {rule.fresh} s ago" if isinstance(rule.fresh, int) else "before a later write"
+    return Reason(code="evidence.stale", message=f"`{rule.id}`: {text} {limit}", reverses=reverses, where=rule.id)
 
 
 def _short(value: Any) -> str:
@@ -333,10 +338,9 @@ def _read(scope: Scope, rule: Requirement) -> Answer:
                     continue
             except ExpressionError:
                 continue
-        if isinstance(rule.fresh, int):
-            seen = receipt.observed_at
-            if seen is None or (scope.call.now - seen).total_seconds() > rule.fresh:
-                continue
+        refs = receipt.call.targets or tuple(scope.entities.values())
+        if rule.fresh is not None and _aged(scope, rule, receipt, refs):
+            continue
         return Met((receipt.digest,))
     suffix = f" with {rule.expr.source}" if rule.expr is not None else ""
     reason = Reason(
@@ -360,7 +364,9 @@ def _previewed(scope: Scope, rule: Requirement) -> Answer:
         if all(_same_or_missing(receipt.call.args.get(a, MISSING), w) for a, w in
                zip(rule.args_equal, wanted, strict=True)):  # fmt: skip
             newest = receipt
-            if not receipt.good:
+            # A preview shows what would happen now: like any evidence about an entity it is void after a later write.
+            void = any(receipt.observed_seq < scope.view.last_write(ref) for ref in receipt.call.targets)
+            if not receipt.good or void or (rule.fresh is not None and _aged(scope, rule, receipt, ())):
                 break
             if rule.expr is not None:
                 try:
@@ -377,7 +383,9 @@ def _previewed(scope: Scope, rule: Requirement) -> Answer:
                     )
                     return Violated((reason,), (receipt.digest,))
             return Met((receipt.digest,))
-    text = "these arguments have not been previewed" if newest is None or newest.good else "the preview was rejected"
+    text = (
+        "there is no valid preview of these arguments" if newest is None or newest.good else "the preview was rejected"
+    )
     reason = Reason(
         code="preview.missing",
         message=f"`{rule.id}`: {rule.message or text}",

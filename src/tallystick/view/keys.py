@@ -71,16 +71,17 @@ def batch_items(tool: Tool, args: Mapping[str, Any]) -> tuple[str, ...] | None:
     return tuple(found)
 
 
-def effect_keys(tool: Tool, args: Mapping[str, Any]) -> tuple[str, ...]:
+def effect_keys(tool: Tool, args: Mapping[str, Any], typed: Mapping[str, Any] | None = None) -> tuple[str, ...]:
     """Return the canonical keys of the effects a call may realise: tool + canonical identifying values, per batch item.
 
     Idempotency keys are never part of it (the runtime mints those). Ids are compared as written: `01` is not `1`.
+    `typed` is `typed_args(tool, args)`, where the caller has it already.
     """
     items = batch_items(tool, args)
     if items is not None:
         return tuple(f"{tool.name}[{canonical(item).decode()}]" for item in items)
     if tool.once_per:
-        env = {"args": typed_args(tool, args)}  # 420 and "420.00" are one amount of money
+        env = {"args": typed_args(tool, args) if typed is None else typed}  # 420 and "420.00" are one amount
         values = []
         for expr in tool.once_per:
             try:
@@ -88,8 +89,8 @@ def effect_keys(tool: Tool, args: Mapping[str, Any]) -> tuple[str, ...]:
             except ExpressionError:
                 values.append(None)
         return (tool.name + canonical(values).decode(),)
-    typed = {**args, **typed_args(tool, args)}
-    rest = {k: v for k, v in typed.items() if k != tool.idempotency_arg}
+    whole = {**args, **(typed_args(tool, args) if typed is None else typed)}
+    rest = {k: v for k, v in whole.items() if k != tool.idempotency_arg}
     return (tool.name + canonical(key_value(rest)).decode(),)
 
 
@@ -147,14 +148,17 @@ def typed_args(tool: Tool, args: Mapping[str, Any]) -> Mapping[str, Any]:
     return typed
 
 
-def exclusion_values(contract: Contract, tool: str, args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def exclusion_values(
+    contract: Contract, tool: str, args: Mapping[str, Any], typed: Mapping[str, Any] | None = None
+) -> Iterator[tuple[str, str]]:
     """Yield (exclusion id, canonical value of its `per`) for every exclusion a call of `tool` falls under.
 
-    `args` are the raw arguments; declared types are applied here.
+    `args` are the raw arguments; `typed` is `typed_args` of them, where the caller has it already.
     """
     known = contract.tools.get(tool)
-    # One form, whoever asks: 7 and "7" are one id.
-    env = {"args": typed_args(known, args) if known is not None else args}
+    if typed is None and contract.exclusive:
+        typed = typed_args(known, args) if known is not None else args  # one form, whoever asks: 7 and "7" are one id
+    env = {"args": typed}
     for rule in contract.exclusive:
         if tool not in rule.tools:
             continue
