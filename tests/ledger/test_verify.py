@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import tracemalloc
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -282,6 +283,21 @@ def test_a_folder_full_of_problems_stays_a_short_list(good: Path) -> None:
     lines = good.read_bytes().splitlines(keepends=True)
     good.write_bytes(lines[0] + lines[2] * 2_000)
     assert len(verify(good).problems) == verifier.MAX_PROBLEMS
+
+
+def test_memory_is_bounded_by_the_longest_line_and_not_by_the_file(tmp_path: Path) -> None:
+    store = MemoryStore()
+    filled(store, "r", (BODIES[0], *(model.Said(role="tool", text="x" * 5_000) for _ in range(1_500))))
+    path = tmp_path / "run.jsonl"
+    export(store, "r", path, KEY, now=NOW)
+    tracemalloc.start()
+    try:
+        assert verify(path, public_bytes(KEY)).ok
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert path.stat().st_size > 7_000_000
+    assert peak < 1_000_000
 
 
 def test_a_missing_file_is_one_clear_error(tmp_path: Path) -> None:
