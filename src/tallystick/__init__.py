@@ -3,8 +3,29 @@
 The names here are what the package promises to keep; everything else may change.
 """
 
+from tallystick.contracts.types import Principal, Task
 from tallystick.errors import ContractError, InputError, LedgerError, TallystickError
+from tallystick.model.proposal import Claim
+from tallystick.runtime.guard import Guard
+from tallystick.runtime.outcome import Finish, Outcome, Refusal, RefusedError
+from tallystick.runtime.results import ToolResult
+from tallystick.runtime.run import Run
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["ContractError", "InputError", "LedgerError", "TallystickError"]
+__all__ = [
+    "Claim",
+    "ContractError",
+    "Finish",
+    "Guard",
+    "InputError",
+    "LedgerError",
+    "Outcome",
+    "Principal",
+    "Refusal",
+    "RefusedError",
+    "Run",
+    "TallystickError",
+    "Task",
+    "ToolResult",
+]

@@ -230,6 +230,16 @@ def _unsettled(view: View) -> Iterator[Reason]:
             where=call.id,
             refs=(call.seq,),
         )
+    for name, (seq, child) in view.children.items():
+        if child.status in ("open", "IN_DOUBT"):
+            going = child.status == "open"
+            yield Reason(
+                code="child.open" if going else "child.in_doubt",
+                message=f"child run {name} " + ("has not ended" if going else "ended in doubt"),
+                reverses="its end" if going else "its doubts settled, and its end recorded again",
+                where=name,
+                refs=(seq,),
+            )
 
 
 def _taken_back(view: View) -> bool:
@@ -302,6 +312,8 @@ def final_status(view: View, contract: Contract, accepted: Decision | None = Non
     """
     if view.doubts or any(c.effect == "write" for c in view.open_calls.values()):
         return "IN_DOUBT", "doubt.open"
+    if any(child.status == "IN_DOUBT" for _, child in view.children.values()):
+        return "IN_DOUBT", "child.in_doubt"
     if accepted is not None and accepted.verdict is Verdict.ACCEPT and accepted.judged_upto >= view.evidence_seq:
         return "CERTIFIED", "stop.accepted"
     if next(_conditions(view), None) is not None:

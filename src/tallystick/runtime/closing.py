@@ -1,0 +1,206 @@
+"""How a run ends: an accepted stop, a bound, or being left. The final status is decided here and nowhere else."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tallystick.contracts.types import Contract
+from tallystick.errors import InputError, LedgerError
+from tallystick.gates.settle import status_query
+from tallystick.gates.stop import final_status, may_stop
+from tallystick.model.decision import Decision, Reason, Verdict
+from tallystick.model.events import ChildRun, Ended, StopDecided
+from tallystick.model.proposal import Claim, Stop, StopOutcome
+from tallystick.runtime.bounds import Bounds, stop_fingerprint
+from tallystick.runtime.calls import Calls
+from tallystick.runtime.claims import claims_of, claims_text
+from tallystick.runtime.drivers import Steps, Write
+from tallystick.runtime.journal import RUNTIME, Journal, stamp
+from tallystick.runtime.outcome import Finish, Status
+
+if TYPE_CHECKING:
+    from tallystick.runtime.guard import Guard
+    from tallystick.runtime.run import Run
+
+
+def rejection(code: str, message: str, reverses: str) -> Decision:
+    """Return the runtime's own rejection of a stop that no gate could be asked about."""
+    return Decision(verdict=Verdict.REJECT, reasons=(Reason(code=code, message=message, reverses=reverses),))
+
+
+class Closing:
+    """The end of one run."""
+
+    def __init__(
+        self, guard: Guard, journal: Journal, contract: Contract, calls: Calls, bounds: Bounds, run: Run
+    ) -> None:
+        self._guard = guard
+        self._journal = journal
+        self._contract = contract
+        self._calls = calls
+        self._bounds = bounds
+        self._run = run
+        self._left = False
+
+    # ------------------------------------------------------------------ "I am done"
+
+    def finish(
+        self,
+        text: str,
+        claims: Iterable[Claim] | Mapping[str, Any],
+        outcome: StopOutcome,
+        *,
+        declared_by: str,
+        truncated: bool,
+    ) -> Steps[Finish]:
+        """Settle what a status query can settle, ask the stop gate, and end the run if it accepts."""
+        try:
+            given = claims_of(claims)
+            written = claims_text(given)
+        except InputError as bad:
+            return Finish(decision=rejection("claims.not_json", f"the claims cannot be read: {bad.message}", "JSON"))
+        if self._journal.view.doubts and not truncated:
+            yield from self.queries()
+        answer: Finish = yield Write(
+            lambda: self._decide(text, given, written, outcome, declared_by=declared_by, truncated=truncated)
+        )
+        return answer
+
+    def _decide(
+        self,
+        text: str,
+        claims: tuple[Claim, ...],
+        written: str,
+        outcome: StopOutcome,
+        *,
+        declared_by: str,
+        truncated: bool,
+    ) -> Finish:
+        journal = self._journal
+        with journal.lock:
+            closed = self._calls.closed()
+            if closed is not None:
+                decision = rejection(closed.codes[0], closed.reasons[0].message, closed.reasons[0].reverses)
+                return Finish(decision=decision, status=self._calls.status)
+            try:
+                self._calls.catch_up()
+                self._ask_children()
+                now = journal.clock()
+                stop = Stop(
+                    now=now, claims=claims, text=text, outcome=outcome, declared_by=declared_by, truncated=truncated
+                )
+                decision = may_stop(journal.view, self._contract, stop)
+                body = StopDecided(
+                    claims=written,
+                    text=text,
+                    declared_by=declared_by,
+                    outcome=outcome,
+                    decision=decision.text(),
+                    now=stamp(now),
+                    truncated=truncated,
+                )
+                journal.append(body, RUNTIME, durable=True, now=now)
+                if decision.verdict is Verdict.ACCEPT:
+                    status, reason = final_status(journal.view, self._contract, decision)
+                    self._append_end(status, outcome if status == "CERTIFIED" else "", reason)
+                    return Finish(decision=decision, status=status)
+                stuck = self._bounds.count(stop_fingerprint(body, decision.codes), journal.view.evidence_seq)
+                return Finish(decision=decision, status=self.end(stuck) if stuck is not None else None)
+            except LedgerError as bad:
+                message = f"the ledger cannot record this stop: {bad.message}"
+                return Finish(decision=rejection("ledger.unavailable", message, bad.fix or "a working ledger"))
+            except InputError as bad:
+                return Finish(decision=rejection("stop.unwritable", f"the stop cannot be recorded: {bad.message}", ""))
+
+    def queries(self) -> Steps[tuple[str, ...]]:
+        """Make the status query of every call in doubt once; return the ids of those still in doubt."""
+        for doubtful in list(self._journal.view.doubts.values()):
+            if doubtful.id not in self._journal.view.doubts:
+                continue  # settled by an earlier query of this round
+            read = status_query(self._contract, doubtful)
+            if read is not None and read.tool in self._calls.tools:
+                yield from self._calls.steps(self._calls.query(read.tool, read.args), queries=0)
+        return tuple(self._journal.view.doubts)
+
+    # ------------------------------------------------------------------ the status
+
+    def end(self, reason: str) -> Status:
+        """End the run without an accepted stop; the status says what stands in the way. Call under the lock.
+
+        Raises:
+            LedgerError: the end cannot be recorded.
+        """
+        status, why = final_status(self._journal.view, self._contract)
+        self._append_end(status, "", why if status != "UNCERTIFIED" else reason)
+        return status
+
+    def _append_end(self, status: Status, outcome: str, reason: str) -> None:
+        self._journal.append(Ended(status=status, outcome=outcome, reason=reason), RUNTIME, durable=True)
+        self._tell_parent(status)
+
+    def _tell_parent(self, status: Status) -> None:
+        parent = self._run.parent
+        if parent is not None:
+            with contextlib.suppress(
+                LedgerError
+            ):  # the child's own ledger says it; the parent asks there before it ends
+                parent.note_child(self._journal.run, status)
+
+    def note_child(self, child: str, status: Any) -> bool:
+        """Record where a child stands, if this run still may, and return whether it did."""
+        with self._journal.lock:
+            if self._journal.view.ended is not None or self._journal.broken:
+                return False
+            self._journal.append(ChildRun(child=child, status=status), RUNTIME, durable=True)
+            return True
+
+    def _ask_children(self) -> None:
+        """Learn from the store how children ended whose end this run did not see (another tenure, another process)."""
+        for name, (_, body) in list(self._journal.view.children.items()):
+            if body.status != "open":
+                continue
+            row = next((r for r in self._journal.store.runs() if r.run == name), None)
+            if row is not None and row.status is not None:
+                self.note_child(name, row.status)
+
+    # ------------------------------------------------------------------ leaving
+
+    def leave(self, reason: str | None) -> Status | None:
+        """Give the run back: end it for `reason`, or leave it open where that is None."""
+        journal = self._journal
+        with journal.lock:
+            if self._left:
+                return self._calls.status
+            self._left = True
+            try:
+                self._flush()
+                if reason is not None and journal.view.ended is None and journal.broken != "lease.lost":
+                    self.end("ledger.broken" if journal.broken else reason)
+            except LedgerError:
+                pass  # the record cannot say more; what it says is honest: no end, and doubt where it was
+            journal.broken = journal.broken or "run.left"
+            self._calls.when_idle = self._release
+            if not self._calls.unfinished:
+                self._release()  # else the last late result does
+            return self._calls.status
+
+    def _flush(self) -> None:
+        """Append what the ledger would not take before: late receipts, and calls that were never dispatched."""
+        self._calls.catch_up()
+        view = self._journal.view
+        while self._calls.unwritten:
+            body = self._calls.unwritten[0]
+            call = view.calls.get(body.call or "")
+            if call is not None and not call.receipts:
+                self._calls.write_receipt(msgspec.structs.replace(body, late=True))
+                view = self._journal.view
+            self._calls.unwritten.pop(0)
+
+    def _release(self) -> None:
+        self._guard.heartbeat.remove(self._journal)
+        with contextlib.suppress(LedgerError):  # it expires by itself
+            self._journal.store.release(self._journal.lease)

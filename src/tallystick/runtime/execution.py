@@ -1,0 +1,118 @@
+"""Running one tool: inline, on a worker thread under a timeout, or as a coroutine. Nothing is decided here.
+
+A thread cannot be stopped. When the wait for one is given up, the tool may still be at work; its late result is handed
+to whoever asked for it with `when_late`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tallystick.runtime.journal import Clock
+
+Tool = Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ran:
+    """What came of running a tool: its value, or what it raised, at `at`."""
+
+    value: Any = None
+    error: BaseException | None = None
+    at: datetime
+
+
+class Execution:
+    """One call of one tool.
+
+    Attributes:
+        abandoned: the caller gave up waiting; the tool may still be at work.
+    """
+
+    def __init__(self, fn: Tool, args: Mapping[str, Any], timeout: float | None, clock: Clock) -> None:
+        self.fn = fn
+        self.args = args
+        self.timeout = timeout
+        self.clock = clock
+        self.abandoned = False
+        self._future: Future[Any] | None = None
+
+    def run(self) -> Ran:
+        """Run the tool and wait for it. Its exceptions are results; an interrupt of this process is raised."""
+        try:
+            value = self.fn(**self.args) if self.timeout is None else self._started().result(self.timeout)
+            if inspect.iscoroutine(value):
+                value.close()
+                raise TypeError("the tool returned a coroutine; propose it with `acall`")
+        except FutureTimeout as bad:
+            return self._failed(bad)
+        except Exception as bad:  # noqa: BLE001 - whatever a tool raises is recorded, not handled
+            return Ran(error=bad, at=self.clock())
+        except BaseException:
+            self.abandoned = self._future is not None
+            raise
+        return Ran(value=value, at=self.clock())
+
+    async def arun(self) -> Ran:
+        """Run the tool without blocking the loop: a coroutine on it, a plain function on a worker thread."""
+        try:
+            async with asyncio.timeout(self.timeout):
+                if inspect.iscoroutinefunction(self.fn):
+                    value = await self.fn(**self.args)
+                else:
+                    # Shielded: cancelling the wait must not cancel the record of what the thread returns.
+                    value = await asyncio.shield(asyncio.wrap_future(self._started()))
+                    if inspect.isawaitable(value):
+                        value = await value
+        except TimeoutError as bad:
+            return self._failed(bad)
+        except Exception as bad:  # noqa: BLE001 - whatever a tool raises is recorded, not handled
+            return Ran(error=bad, at=self.clock())
+        except BaseException:
+            self.abandoned = self._future is not None
+            raise
+        return Ran(value=value, at=self.clock())
+
+    def when_late(self, then: Callable[[Ran], None]) -> None:
+        """Call `then`, on the tool's own thread, with what comes of it after the wait was given up."""
+        assert self._future is not None
+
+        def done(future: Future[Any]) -> None:
+            error = future.exception()
+            then(Ran(value=None if error else future.result(), error=error, at=self.clock()))
+
+        self._future.add_done_callback(done)
+
+    def _failed(self, bad: BaseException) -> Ran:
+        future = self._future
+        if future is None or (future.done() and future.exception() is bad):
+            return Ran(error=bad, at=self.clock())  # the tool's own TimeoutError, or a coroutine that was cancelled
+        self.abandoned = True
+        text = f"no answer within {self.timeout} s" if self.timeout is not None else str(bad)
+        return Ran(error=TimeoutError(text), at=self.clock())
+
+    def _started(self) -> Future[Any]:
+        future: Future[Any] = Future()
+        context = contextvars.copy_context()
+
+        def work() -> None:
+            try:
+                value = context.run(self.fn, **self.args)
+            except BaseException as bad:  # noqa: BLE001 - handed to whoever waits
+                future.set_exception(bad)
+            else:
+                future.set_result(value)
+
+        self._future = future
+        # A thread of its own and a daemon: a tool that hangs for ever blocks no other and no exit.
+        threading.Thread(target=work, name="tallystick-tool", daemon=True).start()
+        return future

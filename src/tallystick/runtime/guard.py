@@ -1,0 +1,239 @@
+"""The guard: one contract, one ledger, the tools; makes runs and takes them up again."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Self
+
+from tallystick.contracts import EMPTY, Contract, Task, load, load_task, parse, task_text
+from tallystick.contracts.types import Principal
+from tallystick.errors import InputError
+from tallystick.ledger.memory import MemoryStore
+from tallystick.ledger.sqlite import SQLiteStore
+from tallystick.ledger.store import Store
+from tallystick.model.canonical import digest
+from tallystick.model.events import SEMANTICS, Started, Tenure
+from tallystick.runtime.bounds import Bounds
+from tallystick.runtime.heartbeat import Heartbeat
+from tallystick.runtime.journal import RUNTIME, Clock, Journal
+from tallystick.runtime.run import Run
+from tallystick.runtime.secrets import run_key
+
+LEASE_SECONDS: Final = 60.0
+REFUSAL_BUDGET: Final = 50
+SAME_REFUSAL_LIMIT: Final = 2
+PATIENCE: Final = 30.0
+
+
+def utc_now() -> datetime:
+    """Return the present instant, UTC."""
+    return datetime.now(UTC)
+
+
+def new_run_id() -> str:
+    """Return a run id: its day and a random part."""
+    return f"run-{utc_now():%Y%m%d}-{secrets.token_hex(5)}"
+
+
+class Guard:
+    """Stands between an agent and its tools: a call runs only if the record supports it, and leaves a receipt.
+
+    Args:
+        contract: the contract, or the path of its file.
+        ledger: path of the ledger file (made when missing), a store, or None to keep runs in memory only.
+        tools: tool name → callable, sync or async. More can be registered on a run.
+        timeout: seconds to wait for a tool; None waits for ever. After it, a write is in doubt.
+        refusal_budget: refusals after which a run ends.
+        same_refusal_limit: times the same proposal may be refused with nothing new in the record.
+        patience: seconds an identical parallel call waits for the first one's receipt before it is held.
+        lease_seconds: how long after this process was killed another may take a run over; renewed while it lives.
+        clock: returns the present instant, with a time zone; default the machine's.
+        ids: makes run ids; default a day and a random part.
+        holder: who holds the leases, for people; default host and process id.
+
+    Raises:
+        ContractError: the contract is invalid: a run under an invalid contract is never started.
+        InputError, LedgerError: a file cannot be used, or a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        contract: Contract | str | os.PathLike[str],
+        ledger: Store | str | os.PathLike[str] | None = None,
+        *,
+        tools: Mapping[str, Callable[..., Any]] | None = None,
+        timeout: float | None = None,
+        refusal_budget: int = REFUSAL_BUDGET,
+        same_refusal_limit: int = SAME_REFUSAL_LIMIT,
+        patience: float = PATIENCE,
+        lease_seconds: float = LEASE_SECONDS,
+        clock: Clock | None = None,
+        ids: Callable[[], str] | None = None,
+        holder: str | None = None,
+    ) -> None:
+        for name, value in (("refusal_budget", refusal_budget), ("same_refusal_limit", same_refusal_limit),
+                            ("lease_seconds", lease_seconds)):  # fmt: skip
+            if value <= 0:
+                raise InputError(f"`{value}` is not positive", where=name)
+        if patience < 0 or (timeout is not None and timeout <= 0):
+            raise InputError("a negative wait, or a timeout that is not positive", where="patience, timeout")
+        self.contract = contract if isinstance(contract, Contract) else load(Path(contract))
+        self._owns_store = ledger is None or isinstance(ledger, (str, os.PathLike))
+        self.store: Store
+        if ledger is None:
+            self.store = MemoryStore()
+        elif isinstance(ledger, (str, os.PathLike)):
+            self.store = SQLiteStore(ledger)
+        else:
+            self.store = ledger
+        self.tools: dict[str, Callable[..., Any]] = dict(tools or {})
+        self.timeout = timeout
+        self.refusal_budget = refusal_budget
+        self.same_refusal_limit = same_refusal_limit
+        self.patience = patience
+        self.lease_seconds = lease_seconds
+        self.clock = clock or utc_now
+        self.ids = ids or new_run_id
+        self.holder = holder or f"{platform.node() or 'host'}:{os.getpid()}"
+        self.heartbeat = Heartbeat(lease_seconds)
+
+    def run(
+        self,
+        task: Task | Mapping[str, Any] | str | None = None,
+        *,
+        run_id: str | None = None,
+        principals: Iterable[Principal] = (),
+        parent: Run | None = None,
+    ) -> Run:
+        """Start a run.
+
+        Args:
+            task: what it owes: a `Task`, a mapping or text as in a task file, or None for the empty task.
+            run_id: its id; made where None.
+            principals: who may approve, waive and settle, besides those the task names.
+            parent: the run this one is a child of.
+
+        Raises:
+            ContractError: the task does not fit the contract.
+            InputError: the run exists already (resume it), or its id cannot be used.
+            LedgerError: the ledger cannot be written.
+        """
+        frozen = self._task(task, tuple(principals))
+        name = run_id if run_id is not None else self.ids()
+        if self.store.head(name).seq:
+            raise InputError(f"the run `{name}` exists already", fix="resume it, or give another id")
+        body = Started(
+            semantics=SEMANTICS,
+            contract=self.contract.text,
+            contract_sha256=self.contract.sha256,
+            task=(text := task_text(frozen)),
+            task_sha256=digest(text.encode("utf-8")),
+            principals=[[p.id, p.role, p.public_key.hex()] for p in frozen.principals],
+            parent=parent.id if parent is not None else None,
+        )
+        lease = self.store.acquire(name, self.holder, self.clock(), self.lease_seconds)
+        journal = Journal(self.store, lease, self.contract, frozen, self.clock)
+        try:
+            key = run_key(self.store, name, self.contract)
+            # First the parent knows of its child, then there is one: no child is ever forgotten.
+            if parent is not None and not parent.note_child(name, "open"):
+                raise InputError("the parent run has ended, or its record cannot be continued", where=parent.id)
+            journal.append(body, RUNTIME, durable=True)
+            journal.append(Tenure(epoch=lease.epoch, holder=self.holder), RUNTIME, durable=True)
+        except BaseException:
+            self.store.release(lease)
+            raise
+        return self._made(journal, self.contract, self._bounds(), key, parent)
+
+    def resume(self, run_id: str, *, force: bool = False, parent: Run | None = None) -> Run:
+        """Take up a run that an earlier tenure left or lost.
+
+        Its view is folded from the ledger, this tenure gets a higher epoch, and every call without a receipt is in
+        doubt from now on. The run is judged by the contract and task it was started with.
+
+        Args:
+            run_id: its id.
+            force: take over although another writer's lease is live; that writer is refused from then on.
+            parent: the run this one is a child of, if it is.
+
+        Raises:
+            LeaseHeldError: another process is writing the run.
+            InputError: there is no such run, it has ended, or it was judged by other semantics.
+            LedgerError: the ledger cannot be read or written, or its content was changed.
+        """
+        first = next(iter(self.store.events(run_id)), None)
+        if first is None or not isinstance(first.event.body, Started):
+            raise InputError(f"there is no run `{run_id}` in the ledger", fix="list the runs with `tallystick runs`")
+        contract, task = frozen_in(first.event.body, self.contract)
+        lease = self.store.acquire(run_id, self.holder, self.clock(), self.lease_seconds, force)
+        journal = Journal(self.store, lease, contract, task, self.clock)
+        bounds = self._bounds()
+        try:
+            journal.load(lambda sealed, view: bounds.replay(sealed.event.body, view.evidence_seq))
+            if journal.view.ended is not None:
+                raise InputError(f"the run `{run_id}` has ended: {journal.view.ended.status}", fix="start a new run")
+            key = run_key(self.store, run_id, contract)
+            journal.append(Tenure(epoch=lease.epoch, holder=self.holder, forced=force), RUNTIME, durable=True)
+        except BaseException:
+            self.store.release(lease)
+            raise
+        return self._made(journal, contract, bounds, key, parent)
+
+    def close(self) -> None:
+        """Close the ledger this guard opened. Runs must have been left before."""
+        if self._owns_store:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _task(self, task: Task | Mapping[str, Any] | str | None, principals: tuple[Principal, ...]) -> Task:
+        frozen = task if isinstance(task, Task) else load_task(task if task is not None else "", self.contract)
+        if principals:
+            frozen = replace(frozen, principals=(*frozen.principals, *principals))
+        # Read back through its own text: a resumed run must be judged by exactly the same task.
+        return load_task(task_text(frozen), self.contract)
+
+    def _bounds(self) -> Bounds:
+        return Bounds(self.refusal_budget, self.same_refusal_limit)
+
+    def _made(self, journal: Journal, contract: Contract, bounds: Bounds, key: bytes | None, parent: Run | None) -> Run:
+        self.heartbeat.add(journal)
+        return Run(self, journal, contract, bounds, key=key, parent=parent)
+
+
+def frozen_in(started: Started, known: Contract | None = None) -> tuple[Contract, Task]:
+    """Return the contract and task a run was started with, from its first event.
+
+    Args:
+        started: the run's first event.
+        known: used in place of compiling the text again, where it is the same contract.
+
+    Raises:
+        InputError: other semantics, or texts that do not match their digests or cannot be compiled.
+    """
+    if started.semantics != SEMANTICS:
+        raise InputError(
+            f"the run is judged by `{started.semantics}`, this version implements `{SEMANTICS}`",
+            fix="use the version of tallystick that wrote it",
+        )
+    if known is not None and known.sha256 == started.contract_sha256:
+        contract = known
+    elif not started.contract:
+        contract = EMPTY
+    else:
+        if digest(started.contract.encode("utf-8")) != started.contract_sha256:
+            raise InputError("the contract's text does not match its digest", where="run.started")
+        contract = parse(started.contract)
+    if digest(started.task.encode("utf-8")) != started.task_sha256:
+        raise InputError("the task's text does not match its digest", where="run.started")
+    return contract, load_task(started.task, contract)

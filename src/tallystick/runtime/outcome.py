@@ -1,0 +1,180 @@
+"""What a caller gets back: refusals are values that say what would reverse them, never exceptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tallystick.errors import InputError, TallystickError
+from tallystick.model import jsontext
+from tallystick.model.decision import Decision, Reason, Verdict
+
+Status = Literal["CERTIFIED", "IN_DOUBT", "BLOCKED", "UNCERTIFIED"]
+
+
+def refusal(code: str, message: str, reverses: str, *, where: str = "") -> Decision:
+    """Return a refusing decision of the runtime itself (not of a gate) with one reason."""
+    return Decision(
+        verdict=Verdict.REFUSE, reasons=(Reason(code=code, message=message, reverses=reverses, where=where),)
+    )
+
+
+def reasons_json(reasons: tuple[Reason, ...]) -> list[dict[str, Any]]:
+    """Return reasons as an agent is told them: code, sentence, what would help, and the reads that would."""
+    return [
+        {
+            "code": r.code,
+            "message": r.message,
+            "what_would_help": r.reverses,
+            "where": r.where,
+            "reads": [{"tool": read.tool, "args": jsontext.loads(read.args)} for read in r.reads],
+        }
+        for r in reasons
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """What an agent gets in the place of a tool's result: why not, and what would reverse it.
+
+    `str()` is the text for the agent. `decision` has everything; programs read codes and never parse the text.
+    """
+
+    tool: str
+    decision: Decision
+    ended: Status | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{self.tool} was not run ({self.decision.verdict})."]
+        for reason in self.decision.reasons:
+            lines.append(f"- {reason.code}: {reason.message}.")
+            if reason.reverses:
+                lines.append(f"  What would help: {reason.reverses}.")
+            lines.extend(f"  Read: {read.tool} {read.args}" for read in reason.reads)
+        if self.ended is not None:
+            lines.append(f"The run has ended: {self.ended}.")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "guard": str(self.decision.verdict),
+            "tool": self.tool,
+            "reasons": reasons_json(self.decision.reasons),
+            "in_doubt": self.decision.in_doubt,
+            "run_ended": self.ended,
+        }
+
+
+class RefusedError(TallystickError):
+    """Raised in the place of a `Refusal` value where a wrapped tool was asked to (`on_refusal="raise"`)."""
+
+    def __init__(self, value: Refusal) -> None:
+        super().__init__(str(value))
+        self.refusal = value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What became of one proposed call.
+
+    Attributes:
+        tool: the tool's name.
+        decision: the gate's decision (or the runtime's own, where it could not even ask).
+        result: what the tool returned; for `return_recorded` the recorded result, as exact JSON values.
+        call_id: id of the intent, where the call was admitted.
+        receipt_id: receipt that records what came back, or the one handed back.
+        error: what the tool raised, or the timeout; None where it returned.
+        in_doubt: whether it is unknown if the call took effect; nothing like it runs until that is settled.
+        ended: the run's final status, where this proposal ended the run or came after its end.
+    """
+
+    tool: str
+    decision: Decision
+    result: Any = None
+    call_id: str | None = None
+    receipt_id: str | None = None
+    error: BaseException | None = None
+    in_doubt: bool = False
+    ended: Status | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether this very call was dispatched to the tool."""
+        return self.call_id is not None
+
+    @property
+    def recorded(self) -> bool:
+        """Whether `result` is an earlier result handed back instead of running the tool again."""
+        return self.decision.verdict is Verdict.RETURN_RECORDED
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing ran and nothing is handed back."""
+        return not self.ran and not self.recorded
+
+    def refusal(self) -> Refusal:
+        """Return what the agent is told instead of a result."""
+        return Refusal(tool=self.tool, decision=self.decision, ended=self.ended)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values: a refusal, or the result with how far it can be trusted."""
+        if self.refused:
+            return self.refusal().to_json()
+        told: dict[str, Any] = {"result": self.result}
+        if self.error is not None:
+            told = {"error": f"{type(self.error).__name__}: {self.error}"}
+        if self.recorded:
+            told["guard"] = str(self.decision.verdict)
+            told["reasons"] = reasons_json(self.decision.reasons)
+        if self.in_doubt:
+            told["in_doubt"] = "it is not known whether this call took effect; it will not be repeated until settled"
+        return told
+
+    def text(self) -> str:
+        """Return what an agent reads: the result as JSON text, the error, or the refusal."""
+        if self.refused:
+            return str(self.refusal())
+        try:
+            return jsontext.dumps(self.to_json() if self.error or self.recorded or self.in_doubt else self.result)
+        except InputError:  # a result that is no JSON is shown as the tool's own text
+            return str(self.result)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finish:
+    """The answer to "I am done".
+
+    Attributes:
+        decision: the stop gate's decision.
+        status: the run's final status, once it has one; None while the run goes on.
+    """
+
+    decision: Decision
+    status: Status | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the run is over because the gate accepted this stop."""
+        return self.status == "CERTIFIED" and self.decision.positive
+
+    def __str__(self) -> str:
+        if self.accepted:
+            return "accepted: the run has ended, CERTIFIED."
+        lines = [f"not accepted ({self.decision.verdict})."]
+        for reason in self.decision.reasons:
+            lines.append(f"- {reason.code}: {reason.message}.")
+            if reason.reverses:
+                lines.append(f"  What would help: {reason.reverses}.")
+        if self.status is not None:
+            lines.append(f"The run has ended: {self.status}.")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "guard": str(self.decision.verdict),
+            "accepted": self.accepted,
+            "reasons": reasons_json(self.decision.reasons),
+            "status": self.status,
+        }

@@ -1,0 +1,148 @@
+"""From what a caller hands over to what a gate judges and a ledger keeps."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from tallystick.contracts.types import Tool
+from tallystick.errors import InputError
+from tallystick.model import jsontext
+from tallystick.model.canonical import canonical, digest
+from tallystick.model.decision import Decision
+from tallystick.model.events import Blob, Refusal, blob
+from tallystick.model.proposal import Call
+from tallystick.model.redact import redact, redact_value
+from tallystick.runtime.outcome import refusal
+from tallystick.view import View, effect_keys
+
+
+@dataclass(slots=True)
+class Proposal:
+    """One call somebody wants to run, before it is judged.
+
+    Attributes:
+        exact: the arguments as exact JSON values; empty where they are no JSON object.
+        dispatch: the values the callable gets: the caller's own, or the exact ones read from the text.
+        problem: why the arguments are no JSON object, else None.
+        fn: callable given with the call; the registered one where None.
+        timeout: seconds to wait for the tool; None waits for ever.
+    """
+
+    tool: str
+    exact: dict[str, Any]
+    dispatch: dict[str, Any]
+    args_text: str | None
+    problem: str | None
+    fn: Callable[..., Any] | None
+    timeout: float | None
+    native_id: str | None = None
+    turn: int | None = None
+    wish: str = ""
+    idempotency_key: str | None = None
+    complete: bool = True
+    tries: set[str] = field(default_factory=set)  # doubts a status query was already made for
+
+
+def exact_args(args: object, args_text: str | None) -> tuple[dict[str, Any], str | None]:
+    """Return (arguments as exact JSON values, problem): floats become decimals of their shortest form."""
+    if args is not None and not isinstance(args, Mapping):
+        return {}, f"the arguments are a {type(args).__name__}, not one JSON object"
+    try:
+        value = jsontext.loads(jsontext.dumps(dict(args))) if args is not None else jsontext.loads(args_text or "{}")
+    except InputError as bad:
+        return {}, bad.message
+    if not isinstance(value, dict):
+        return {}, "the arguments are not one JSON object"
+    return value, None
+
+
+def minted_key(view: View, tool: Tool, proposal: Proposal) -> str:
+    """Return the idempotency key of this effect: a retry of a doubtful call has the same one, a new wish does not."""
+    keys = effect_keys(tool, proposal.exact)
+    over = sum(e.status in ("done", "no_effect") for key in keys for e in view.effects(key))
+    return digest(canonical([view.run, list(keys), proposal.wish, over]))[:32]
+
+
+def call_of(proposal: Proposal, tool: Tool | None, now: Any, key: bytes | None) -> tuple[Call, Blob, Blob | None]:
+    """Return the call a gate judges, its arguments as the ledger keeps them, and the model's own text if it differs.
+
+    Where the contract marks arguments secret, all three hold marks in their place: gates, keys and digests never see
+    the values, and a later recheck sees what the gate saw.
+    """
+    args, raw_text = proposal.exact, proposal.args_text
+    text = jsontext.dumps(args)
+    if tool is not None and tool.secrets and key is not None:
+        args = redact_value(args, tool.secrets, key)
+        kept = redact(text.encode("utf-8"), tool.secrets, key)
+        raw = None
+        if raw_text is not None:
+            raw = redact(raw_text.encode("utf-8", "surrogatepass"), tool.secrets, key)
+            raw_text = raw.text
+    else:
+        kept = blob(text.encode("utf-8"))
+        raw = None
+        if raw_text is not None and raw_text != text:
+            raw = blob(raw_text.encode("utf-8", "surrogatepass"))
+    call = Call(
+        tool=proposal.tool,
+        args=args,
+        args_text=raw_text,
+        now=now,
+        native_id=proposal.native_id,
+        turn=proposal.turn,
+        wish=proposal.wish,
+        idempotency_key=proposal.idempotency_key,
+        complete=proposal.complete,
+    )
+    return call, kept, raw if raw is not None and raw.sha256 != kept.sha256 else None
+
+
+def unusable(proposal: Proposal) -> Decision:
+    """Return the refusal of arguments that are no JSON object; no gate is asked about a call that is none."""
+    return refusal(
+        "args.not_json", f"the arguments of {proposal.tool} cannot be used: {proposal.problem}", "one JSON object"
+    )
+
+
+@lru_cache(maxsize=512)
+def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return None
+
+
+def misfit(fn: Callable[..., Any], args: Mapping[str, Any]) -> str | None:
+    """Return why `fn` cannot be called with `args`, or None. Found before anything runs, so nothing is in doubt."""
+    try:
+        signature = _signature(fn)
+    except TypeError:  # an unhashable callable
+        return None
+    if signature is None:
+        return None
+    try:
+        signature.bind(**args)
+    except TypeError as bad:
+        return str(bad)
+    return None
+
+
+def refusal_body(proposal: Proposal, args: Blob, raw: Blob | None, decision: Decision, mark: str, now: str) -> Refusal:
+    """Return the event that records a proposal that was not admitted."""
+    return Refusal(
+        tool=proposal.tool,
+        args=args,
+        native_id=proposal.native_id,
+        wish=proposal.wish,
+        decision=decision.text(),
+        fingerprint=mark,
+        now=now,
+        turn=proposal.turn,
+        raw_args=raw,
+        idempotency_key=proposal.idempotency_key,
+        complete=proposal.complete,
+    )

@@ -1,0 +1,327 @@
+"""A run under guard: propose calls, say what the user and the host know, and finish.
+
+Only this object writes the run's events; whoever else has something to say (a principal in another process) posts a
+signed letter that it takes in before each decision.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+from tallystick.contracts.types import Contract, Task
+from tallystick.errors import InputError
+from tallystick.model.proposal import Claim, StopOutcome
+from tallystick.runtime.bounds import Bounds
+from tallystick.runtime.calls import Calls
+from tallystick.runtime.closing import Closing
+from tallystick.runtime.drivers import Steps, Write, adrive, drive
+from tallystick.runtime.journal import Journal
+from tallystick.runtime.outcome import Finish, Outcome, Status
+from tallystick.runtime.pending import Pending, pending
+from tallystick.runtime.proposals import Proposal, exact_args
+from tallystick.runtime.statements import Statements
+from tallystick.runtime.wrap import OnRefusal, wrap
+from tallystick.view import View
+
+if TYPE_CHECKING:
+    from tallystick.runtime.guard import Guard
+
+T = TypeVar("T")
+
+
+class Default(Enum):
+    """Stands for a setting that is taken from the guard."""
+
+    GUARD = "the guard's"
+
+    def __repr__(self) -> str:
+        return "Default.GUARD"
+
+
+class Run(Statements):
+    """One run in one tenure. Make it with `Guard.run` or `Guard.resume`, and use it as a context manager.
+
+    Leaving the block without an accepted `finish` ends the run honestly: IN_DOUBT, BLOCKED or UNCERTIFIED. `suspend`
+    leaves it open instead, to be resumed later. Methods may be called from several threads; each has an `a…` twin for
+    asynchronous code where it may have to wait.
+
+    Attributes:
+        id: the run's id in the ledger.
+        contract: what it is judged by; frozen.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        journal: Journal,
+        contract: Contract,
+        bounds: Bounds,
+        *,
+        key: bytes | None,
+        parent: Run | None = None,
+    ) -> None:
+        super().__init__(journal)
+        self.id = journal.run
+        self.contract = contract
+        self.parent = parent
+        self._guard = guard
+        self._calls = Calls(
+            journal,
+            contract,
+            guard.tools,
+            bounds,
+            key=key,
+            patience=guard.patience,
+            end=self._end,
+        )
+        self._calls.timeout = guard.timeout
+        self._closing = Closing(guard, journal, contract, self._calls, bounds, self)
+        self._writer: ThreadPoolExecutor | None = None
+
+    # ------------------------------------------------------------------ where it stands
+
+    @property
+    def view(self) -> View:
+        """What the record says now. For reading only."""
+        return self._journal.view
+
+    @property
+    def task(self) -> Task:
+        """What the run owes."""
+        return self._journal.view.task
+
+    @property
+    def status(self) -> Status | None:
+        """The final status; None while the run goes on."""
+        return self._calls.status
+
+    def pending(self) -> tuple[Pending, ...]:
+        """Return the calls that were held only for want of a principal's approval, and still are."""
+        with self._journal.lock:
+            return pending(self._journal.view, self.contract)
+
+    # ------------------------------------------------------------------ calls
+
+    def call(
+        self,
+        tool: str,
+        args: Mapping[str, Any] | None = None,
+        fn: Callable[..., Any] | None = None,
+        *,
+        args_text: str | None = None,
+        native_id: str | None = None,
+        turn: int | None = None,
+        wish: str = "",
+        idempotency_key: str | None = None,
+        complete: bool = True,
+        timeout: float | Default | None = Default.GUARD,
+    ) -> Outcome:
+        """Propose one call, run it if the gate admits it, and return what became of it. Never raises for a refusal.
+
+        Args:
+            tool: the tool's name in the contract.
+            args: its arguments; the callable gets these very values.
+            fn: the callable, where none is registered under that name.
+            args_text: the model's raw argument text; checked against `args`, or read in their place.
+            native_id: the framework's call id, if any.
+            turn: assistant turn; calls of one turn are parallel.
+            wish: obligation instance or wish this serves; "" is the run's own task.
+            idempotency_key: key for a tool that deduplicates; minted where the contract names the argument for it.
+            complete: False when the turn that made the call was cut off.
+            timeout: seconds to wait for the tool; None waits for ever. Default: the guard's.
+
+        Raises:
+            InputError: `fn` is a coroutine function; use `acall`.
+        """
+        proposal = self._proposal(
+            tool, args, fn, args_text=args_text, native_id=native_id, turn=turn, wish=wish,
+            idempotency_key=idempotency_key, complete=complete, timeout=timeout,
+        )  # fmt: skip
+        if inspect.iscoroutinefunction(proposal.fn or self._calls.tools.get(tool)):
+            raise InputError(f"`{tool}` is a coroutine function", fix="await `acall`")
+        return drive(self._calls.steps(proposal))
+
+    async def acall(
+        self,
+        tool: str,
+        args: Mapping[str, Any] | None = None,
+        fn: Callable[..., Any] | None = None,
+        *,
+        args_text: str | None = None,
+        native_id: str | None = None,
+        turn: int | None = None,
+        wish: str = "",
+        idempotency_key: str | None = None,
+        complete: bool = True,
+        timeout: float | Default | None = Default.GUARD,
+    ) -> Outcome:
+        """As `call`, without blocking the event loop: ledger writes and plain functions run on threads."""
+        proposal = self._proposal(
+            tool, args, fn, args_text=args_text, native_id=native_id, turn=turn, wish=wish,
+            idempotency_key=idempotency_key, complete=complete, timeout=timeout,
+        )  # fmt: skip
+        return await self._adrive(self._calls.steps(proposal))
+
+    def register(self, name: str, fn: Callable[..., Any]) -> None:
+        """Register the callable that runs `name`; also used for the contract's status queries."""
+        self._calls.tools[name] = fn
+
+    def tool(
+        self, fn: Callable[..., Any] | None = None, *, name: str | None = None, on_refusal: OnRefusal = "return"
+    ) -> Any:
+        """Wrap a callable so that calling it proposes the call. Works as a decorator, with or without arguments.
+
+        The wrapper returns the tool's own result, the recorded one where this very effect was realised before, or a
+        `Refusal` (raised as `RefusedError` with `on_refusal="raise"`). What the tool raises is recorded, then raised.
+        """
+        if fn is None:
+            return lambda f: self.tool(f, name=name, on_refusal=on_refusal)
+        known = name or fn.__name__
+        self.register(known, fn)
+        return wrap(self, known, fn, on_refusal)
+
+    def settle_by_query(self) -> tuple[str, ...]:
+        """Make the contract's status query for each call in doubt; return the ids of those still in doubt."""
+        return drive(self._closing.queries())
+
+    async def asettle_by_query(self) -> tuple[str, ...]:
+        """As `settle_by_query`, without blocking the event loop."""
+        return await self._adrive(self._closing.queries())
+
+    # ------------------------------------------------------------------ the end
+
+    def finish(
+        self,
+        text: str = "",
+        claims: Iterable[Claim] | Mapping[str, Any] = (),
+        outcome: StopOutcome = "acted",
+        *,
+        declared_by: str = "agent",
+        truncated: bool = False,
+    ) -> Finish:
+        """Propose that the run is over. Accepted, it has ended CERTIFIED; else the answer says what is missing.
+
+        Args:
+            text: what the requester is told; words.
+            claims: claims, or a mapping of answer slots to values.
+            outcome: acted; declined (rightly not acting); withdrawn (the requester took it back).
+            declared_by: who says so: agent, framework, stop_reason. Recorded; it makes no difference.
+            truncated: the turn that says so was cut by length.
+        """
+        return drive(self._closing.finish(text, claims, outcome, declared_by=declared_by, truncated=truncated))
+
+    async def afinish(
+        self,
+        text: str = "",
+        claims: Iterable[Claim] | Mapping[str, Any] = (),
+        outcome: StopOutcome = "acted",
+        *,
+        declared_by: str = "agent",
+        truncated: bool = False,
+    ) -> Finish:
+        """As `finish`, without blocking the event loop."""
+        return await self._adrive(
+            self._closing.finish(text, claims, outcome, declared_by=declared_by, truncated=truncated)
+        )
+
+    def close(self, reason: str = "run.exit") -> Status | None:
+        """End the run as it stands (framework exit, step limit) and give the lease back; return the final status.
+
+        Never CERTIFIED: that comes only from an accepted `finish`. Closing twice changes nothing. None where the ledger
+        cannot record an end; the run then stays open, and whoever resumes it finds what was in doubt.
+        """
+        status = self._closing.leave(reason)
+        self._drop_writer()
+        return status
+
+    async def aclose(self, reason: str = "run.exit") -> Status | None:
+        """As `close`, without blocking the event loop."""
+        status = await self._adrive(_one(lambda: self._closing.leave(reason)))
+        self._drop_writer()
+        return status
+
+    def suspend(self) -> None:
+        """Give the lease back and leave the run open, to be resumed later (a person is asked, the process ends)."""
+        self._closing.leave(None)
+        self._drop_writer()
+
+    def child(self, task: Task | Mapping[str, Any] | None = None, **options: Any) -> Run:
+        """Start a child run: a ledger chain of its own, with this run as its parent.
+
+        While a child is open or in doubt, this run cannot be CERTIFIED. A child does not see this run's effects.
+        Options are those of `Guard.run`.
+        """
+        return self._guard.run(task, parent=self, **options)
+
+    def note_child(self, child: str, status: Status | Literal["open"]) -> bool:
+        """Record where a child run stands; False where this run can record nothing more. The runtime calls it."""
+        return self._closing.note_child(child, status)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close("run.exit" if kind is None else "run.exception")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose("run.exit" if kind is None else "run.exception")
+
+    # ------------------------------------------------------------------ inside
+
+    def _proposal(
+        self,
+        tool: str,
+        args: Mapping[str, Any] | None,
+        fn: Callable[..., Any] | None,
+        *,
+        timeout: float | Default | None,
+        args_text: str | None,
+        **rest: Any,
+    ) -> Proposal:
+        exact, problem = exact_args(args, args_text)
+        dispatch = exact if args is None or problem is not None else dict(args)
+        if fn is not None:
+            self._calls.tools.setdefault(tool, fn)
+        seconds = self._calls.timeout if isinstance(timeout, Default) else timeout
+        if seconds is not None and seconds <= 0:
+            raise InputError(f"a timeout of `{seconds}` seconds", fix="more than 0, or None to wait for ever")
+        return Proposal(
+            tool=tool,
+            exact=exact,
+            dispatch=dispatch,
+            args_text=args_text,
+            problem=problem,
+            fn=fn,
+            timeout=seconds,
+            **rest,
+        )
+
+    def _end(self, reason: str) -> Status:
+        return self._closing.end(reason)
+
+    async def _adrive(self, steps: Steps[T]) -> T:
+        if self._writer is None:
+            self._writer = ThreadPoolExecutor(1, thread_name_prefix="tallystick-ledger")
+        return await adrive(steps, self._writer)
+
+    def _drop_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.shutdown(wait=False)
+            self._writer = None
+
+
+def _one(do: Callable[[], T]) -> Steps[T]:
+    value: T = yield Write(do)
+    return value
