@@ -91,11 +91,25 @@ def _path(node: Node, scope: Mapping[str, Kind]) -> Typed:
         kind, run = emit(node.operand, scope)
         return member(kind, node.field, node.at), _selected(run, node.field)
     if path[0] not in scope:
-        raise _unknown("name", path[0], scope, node.at)
+        raise _unknown("name", path[0], scope, _root(node).at)
     kind = scope[path[0]]
-    for name in path[1:]:
-        kind = member(kind, name, node.at)
+    for step in _selects(node):
+        kind = member(kind, step.field, step.at)
     return kind, _lookup(path)
+
+
+def _selects(node: Node) -> list[Select]:
+    steps: list[Select] = []
+    while isinstance(node, Select):
+        steps.insert(0, node)
+        node = node.operand
+    return steps
+
+
+def _root(node: Node) -> Node:
+    while isinstance(node, Select):
+        node = node.operand
+    return node
 
 
 def member(kind: Kind, name: str, at: int) -> Kind:

@@ -30,8 +30,6 @@ def macro(node: Call, scope: Mapping[str, Kind], emit: Emit, truth: Truth) -> tu
     variable = node.args[0]
     if not isinstance(variable, Name):
         raise ExpressionProblem(f"the first argument of `{node.name}` is the variable", variable.at)
-    if variable.name in scope:
-        raise ExpressionProblem(f"`{variable.name}` already means something here", variable.at, "choose another name")
     if kind.name not in ("list", "set", "map", "json"):
         raise ExpressionProblem(f"`{node.name}` walks lists and maps, not {kind}", node.at)
     if kind.name == "set" and node.name in ("filter", "map"):

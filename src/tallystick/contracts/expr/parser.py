@@ -129,6 +129,7 @@ class _Parser:
             if self.here.kind in (".", "["):
                 self.count()
             if self.accept("."):
+                mark = self.here.at
                 if self.here.kind == "quoted":
                     node = Select(mark, node, self.expect("quoted").value)
                     continue

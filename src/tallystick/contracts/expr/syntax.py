@@ -181,15 +181,8 @@ def lex(source: str) -> list[Token]:
                 tokens.append(Token("quoted", found[0][1:-1], at))
             case "op":
                 tokens.append(Token(found[0], found[0], at))
-        if (
-            tokens
-            and tokens[-1].kind == "number"
-            and end < len(source)
-            and (source[end].isalnum() or source[end] == "_")
-        ):
-            if source[end] in "uU":
-                raise ExpressionProblem("unsigned integers are not part of the contract language", at, "drop the `u`")
-            raise ExpressionProblem(f"`{source[end]}` may not follow a number", end)
+        if found.lastgroup == "integer" and source[end : end + 1] in ("u", "U"):
+            raise ExpressionProblem("unsigned integers are not part of the contract language", at, "drop the `u`")
         at = end
     tokens.append(Token("end", "", len(source)))
     return tokens
