@@ -95,7 +95,7 @@ class _Turn:
             self.call("send_receipt", {"invoice_id": self.job.invoice, "file": self.file})
 
     def conclude(self) -> None:
-        """Say "done"; while that is refused, do what the reasons say and say it again."""
+        """Say "done". While that is refused, do what is still owed, else get the evidence wanted, and say it again."""
         remedies = {"paid": self.pay, "delivered": self.send}
         while self.steps < MAX_STEPS:
             self.steps += 1
@@ -105,18 +105,26 @@ class _Turn:
             )
             if answer.accepted or answer.over:
                 return
-            for reason in answer.reasons:
-                if reason.reads:
-                    self.read(reason.reads)
-                elif (owed := reason.where.split(" ")[0]) in remedies:
-                    remedies[owed]()
+            owed = [r.where for r in answer.reasons if r.where in remedies]
+            for name in owed:
+                remedies[name]()
+            reads = tuple(read for reason in answer.reasons for read in reason.reads)
+            if not owed:
+                self.read(reads or self.fresh_look())
+
+    def fresh_look(self) -> tuple[Read, ...]:
+        """Where evidence is wanted and no read is named: ask again for everything that was said to be done."""
+        args = jsontext.dumps({"invoice_id": self.job.invoice})
+        return (Read(tool="payments", args=args), Read(tool="delivery_status", args=args))
 
     def call(self, tool: str, args: Mapping[str, Any]) -> Observation:
         """Propose a call. If it is put off with reads that would help, do them and propose it once more."""
         seen = self._call(tool, args)
         if seen.decision is not None and seen.decision.verdict in (Verdict.HOLD, Verdict.RECONCILE):
-            self.read(tuple(read for reason in seen.decision.reasons for read in reason.reads))
-            seen = self._call(tool, args)
+            reads = tuple(read for reason in seen.decision.reasons for read in reason.reads)
+            if reads:
+                self.read(reads)
+                seen = self._call(tool, args)
         return seen
 
     def read(self, reads: tuple[Read, ...]) -> None:
@@ -125,7 +133,7 @@ class _Turn:
 
     def _call(self, tool: str, args: Mapping[str, Any]) -> Observation:
         if self.steps >= MAX_STEPS:
-            return Observation(error="step limit")
+            return Observation(text="", error="step limit")
         self.steps += 1
         seen = self.port.call(tool, args)
         self.file = _receipt_in(seen.result) or self.file

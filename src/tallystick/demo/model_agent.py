@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tallystick.demo.agents import Job
-from tallystick.demo.ports import Answer, Outcome, Port, explained
+from tallystick.demo.ports import Outcome, Port
 from tallystick.demo.schemas import FINISH, SCHEMAS
 from tallystick.errors import InputError
 from tallystick.model import jsontext
@@ -76,7 +76,7 @@ class ModelAgent:
                 answer = port.finish(str(message.get("content") or ""), {}, truncated=truncated)
                 if answer.accepted or answer.over:
                     return
-                messages.append({"role": "user", "content": _refused(answer)})
+                messages.append({"role": "user", "content": answer.text})
             for call in calls:
                 text, over = self._act(port, call, truncated=truncated)
                 if over:
@@ -93,13 +93,13 @@ class ModelAgent:
         if not isinstance(args, dict):
             return jsontext.dumps({"error": "the arguments are not a JSON object"}), False
         if name != "finish":
-            return port.call(name, args).text(), False
+            return port.call(name, args).text, False
         claims = args.get("claims")
         outcome: Outcome = "declined" if args.get("outcome") == "declined" else "acted"
         answer = port.finish(
             str(args.get("text", "")), claims if isinstance(claims, dict) else {}, outcome=outcome, truncated=truncated
         )
-        return _refused(answer), answer.accepted or answer.over
+        return answer.text, answer.accepted or answer.over
 
     def _turn(self, messages: list[dict[str, Any]]) -> tuple[dict[str, Any], bool]:
         """Ask the model for its next turn; return the assistant message as sent back, and whether it was cut short."""
@@ -160,7 +160,3 @@ def _text(arguments: Any) -> str:
     if not arguments:
         return "{}"
     return arguments if isinstance(arguments, str) else jsontext.dumps(arguments)
-
-
-def _refused(answer: Answer) -> str:
-    return jsontext.dumps({"accepted": answer.accepted, "reasons": explained(answer.reasons)})

@@ -21,25 +21,16 @@ class Observation:
     """What came back for one call.
 
     Attributes:
-        result: the tool's JSON answer; None where nothing came back.
+        text: what a model is shown.
+        result: the tool's JSON answer, or the recorded one a guard handed back; None where nothing came back.
         error: what a caller sees instead of an answer: a timeout, a rejected argument.
-        decision: a guard's decision, where one answered in the tool's place; `result` is then the recorded one, if any.
+        decision: a guard's decision, where one answered in the tool's place.
     """
 
+    text: str
     result: Any = None
     error: str | None = None
     decision: Decision | None = None
-
-    def text(self) -> str:
-        """Return the observation as JSON text, the way a model is shown it."""
-        if self.decision is not None:
-            shown: dict[str, Any] = {"guard": str(self.decision.verdict), "reasons": explained(self.decision.reasons)}
-            if self.result is not None:
-                shown["recorded_result"] = self.result
-            return jsontext.dumps(shown)
-        if self.error is not None:
-            return jsontext.dumps({"error": self.error})
-        return jsontext.dumps(self.result)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,11 +38,13 @@ class Answer:
     """What came back for "done".
 
     Attributes:
+        text: what a model is shown.
         accepted: whether the run may stop here.
         over: whether the run has ended, accepted or not; nothing more is heard from the agent.
         reasons: why not, and what would help.
     """
 
+    text: str
     accepted: bool
     over: bool
     reasons: tuple[Reason, ...] = ()
@@ -82,20 +75,6 @@ class Port(Protocol):
         """Say that the task is finished, with values for the answer slots; return whether that is accepted."""
 
 
-def explained(reasons: tuple[Reason, ...]) -> list[dict[str, Any]]:
-    """Return reasons as JSON for an agent: code, sentence, what would help, and the reads that would."""
-    return [
-        {
-            "code": r.code,
-            "message": r.message,
-            "what_would_help": r.reverses,
-            "where": r.where,
-            "reads": [{"tool": read.tool, "args": jsontext.loads(read.args)} for read in r.reads],
-        }
-        for r in reasons
-    ]
-
-
 class UnguardedPort:
     """Straight to the tools. Nobody checks a call, and "done" is believed."""
 
@@ -114,15 +93,20 @@ class UnguardedPort:
     ) -> Answer:
         """Believe it."""
         del claims, outcome, truncated  # that nobody looks at them is the point
-        answer = Answer(accepted=True, over=True)
+        answer = Answer(text=jsontext.dumps({"accepted": True}), accepted=True, over=True)
         self.exchanges.append(Exchange(text=text, answer=answer))
         return answer
 
     def _run(self, tool: str, args: Mapping[str, Any]) -> Observation:
         if tool not in self._tools:
-            return Observation(error=f"there is no tool `{tool}`")
+            return _failed(f"there is no tool `{tool}`")
         try:
-            return Observation(result=self._tools[tool](**args))
+            result = self._tools[tool](**args)
         except (TimeoutError, TypeError, InputError) as bad:
             # TypeError: a model left an argument out or made one up; it is told so, as any tool runner would.
-            return Observation(error=f"{type(bad).__name__}: {bad}")
+            return _failed(f"{type(bad).__name__}: {bad}")
+        return Observation(text=jsontext.dumps(result), result=result)
+
+
+def _failed(error: str) -> Observation:
+    return Observation(text=jsontext.dumps({"error": error}), error=error)
