@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, InvalidOperation, localcontext
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 EXACT: Final = Context(prec=10_000, Emax=999_999, Emin=-999_999)
 """Arithmetic context wide enough that sums of amounts and the product of two never round (4,000 digits each)."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntityRef:
+class EntityRef(NamedTuple):
     """An entity: an opaque id string with a kind. `EntityRef("order", "42")` and `("order_uuid", "42")` differ."""
 
     kind: str
