@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from tallystick.contracts.types import Contract
 from tallystick.errors import TallystickError
 from tallystick.gates.claim_against import against, uncited
-from tallystick.gates.claim_evidence import cited, worth
+from tallystick.gates.claim_evidence import DONE, cited, worth
 from tallystick.gates.claim_reads import complete, items_of
 from tallystick.gates.claim_slot import OBLIGATION, obligation_claim, slot_claim, verdict_of
-from tallystick.gates.claim_value import DONE, support
+from tallystick.gates.claim_value import support
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.proposal import Claim
 from tallystick.model.values import same

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from tallystick.contracts.types import Contract, Tool, Yield
 from tallystick.errors import InputError
@@ -20,7 +20,9 @@ from tallystick.view import ReceiptRecord, View
 from tallystick.view.fold_calls import write_time
 from tallystick.view.keys import id_text
 
-_OUTCOMES = {
+DONE: Final = "done"
+"""Reserved field: `done` (or the tool's own name) being true says that the cited write took effect."""
+_OUTCOMES: Final = {
     "unknown": "what came of the call is not known",
     "in_flight": "the call is not finished",
     "no_effect": "the call failed",
@@ -114,12 +116,18 @@ def worth(view: View, contract: Contract, claim: Claim, receipt: ReceiptRecord) 
     subject = claim.subject
     if subject is not None and not records(contract, receipt, subject):
         reasons.append(_other(receipt, subject))
-    stale = superseded(view, receipt, subject)
+    # That something was done stays so; what state it left may have changed since.
+    stale = None if _is_event(claim, receipt) else superseded(view, receipt, subject)
     if stale is not None:
         reasons.append(stale)
     if claim.as_of is not None:
         reasons.extend(_older_than(view, receipt, claim.as_of))
     return reasons
+
+
+def _is_event(claim: Claim, receipt: ReceiptRecord) -> bool:
+    call = receipt.call
+    return call is not None and call.effect == "write" and claim.field in (DONE, call.tool)
 
 
 def outcome(receipt: ReceiptRecord) -> Iterator[Reason]:

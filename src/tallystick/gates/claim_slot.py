@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tallystick.contracts.types import Contract, Slot
-from tallystick.gates.claim_evidence import cited, outcome
-from tallystick.gates.claim_value import DONE
+from tallystick.gates.claim_evidence import DONE, cited, outcome
 from tallystick.gates.derive import Derived, claimed_value, derive, differs, scope_of_slot
 from tallystick.gates.stage import holds_now
 from tallystick.model.decision import Decision, Reason, Verdict

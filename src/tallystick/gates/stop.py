@@ -66,6 +66,7 @@ def _decide(view: View, contract: Contract, stop: Stop) -> Decision:
         *_outcome(view, stop),
         *_covered(view, contract, stop),
     ]
+    doubtful = any(r.code == "doubt.open" for r in reasons)
     conflicts: list[Reason] = []
     basis = [o.discharged_by.receipt.digest for o in view.obligations.values()
              if o.discharged_by is not None and o.discharged_by.receipt is not None]  # fmt: skip
@@ -76,7 +77,8 @@ def _decide(view: View, contract: Contract, stop: Stop) -> Decision:
         if decision.verdict is Verdict.HOLD:
             conflicts.extend(decision.reasons)
         elif decision.verdict is not Verdict.ACCEPT:
-            reasons.extend(decision.reasons)
+            # Doubt is named once, by call, whatever cites it.
+            reasons.extend(r for r in decision.reasons if r.code != "doubt.open" or not doubtful)
     if not reasons and not conflicts and stop.outcome == "acted" and not (stop.claims or view.obligations):
         reasons.extend(_nothing(view))
     verdict = Verdict.REJECT if reasons else Verdict.HOLD if conflicts else Verdict.ACCEPT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tallystick.gates.claim_evidence import DONE
 from tallystick.gates.claim_slot import OBLIGATION
-from tallystick.gates.claim_value import DONE
 from tallystick.model.proposal import Call, Claim, Handoff, Stop
 from tallystick.model.values import EntityRef
 from tallystick.testing.cases.declare import KIND, Shapes
