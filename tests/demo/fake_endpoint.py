@@ -19,6 +19,7 @@ class Endpoint:
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
 
 
 def call(name: str, args: Any, *, native_id: str = "call_1") -> dict[str, Any]:
@@ -44,13 +45,14 @@ def serving(*turns: Any) -> Iterator[Endpoint]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             endpoint.requests.append(json.loads(body))
+            endpoint.paths.append(self.path)
             endpoint.keys.append(self.headers.get("Authorization"))
             played = endpoint.turns[min(len(endpoint.requests), len(endpoint.turns)) - 1]
             status = played if isinstance(played, int) else 200
             raw = (
                 played if isinstance(played, bytes) else json.dumps({} if isinstance(played, int) else played).encode()
             )
-            self.send_response(status if self.path == "/v1/chat/completions" else 404)
+            self.send_response(status if self.path.partition("?")[0] == "/v1/chat/completions" else 404)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(raw)))
             if 300 <= status < 400:

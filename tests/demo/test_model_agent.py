@@ -97,7 +97,25 @@ def test_nobody_listening_is_one_clear_error(desk: Desk) -> None:
         run(desk, endpoint.url)
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "localhost:8080", "", "http://user:pw@localhost/v1"])
+def test_a_query_of_the_url_is_kept_and_never_shown(desk: Desk) -> None:
+    with serving(turn("Done."), 500) as endpoint:
+        run(desk, f"{endpoint.url}?code=hidden")
+        assert endpoint.paths == ["/v1/chat/completions?code=hidden"]
+        with pytest.raises(InputError, match="answered 500") as bad:
+            run(desk, f"{endpoint.url}?code=hidden")
+    assert "hidden" not in str(bad.value)
+
+
+def test_a_key_that_no_header_takes_is_refused_without_showing_it() -> None:
+    with pytest.raises(InputError) as bad:
+        ModelAgent(model="tiny", base_url="http://127.0.0.1/v1", api_key="secret\n")
+    assert "secret" not in str(bad.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["file:///etc/passwd", "http://[::1", "http://h:port/v1", "localhost:8080", "", "http://user:pw@localhost/v1"],
+)
 def test_only_plain_http_urls_are_taken(url: str) -> None:
     with pytest.raises(InputError):
         ModelAgent(model="tiny", base_url=url)

@@ -101,15 +101,7 @@ def compare(agent: Agent, job: Job, faults: Faults, *, folder: Path, ledger: Pat
     Raises:
         InputError: a file cannot be made, or a model endpoint cannot be used.
     """
-    open_desk = Desk.create(folder / "unguarded.db", faults)
-    port = UnguardedPort(open_desk.tools())
-    agent.run(port, job)
-    answers = [e.answer for e in port.exchanges if e.answer is not None]
-    unguarded = Side(
-        truth=open_desk.truth(job.invoice),
-        calls=len(open_desk.accesses()),
-        done=Done(refused=sum(not a.accepted for a in answers), accepted=any(a.accepted for a in answers)),
-    )
+    # The guarded side first: a ledger that cannot be used is found before a model has worked for nothing.
     guarded_desk = Desk.create(folder / "guarded.db", faults)
     run, events = run_guarded(agent, job, guarded_desk, ledger=ledger or folder / "ledger.db")
     stops = [decision_of(e.body.decision) for e in events if isinstance(e.body, StopDecided)]
@@ -120,6 +112,15 @@ def compare(agent: Agent, job: Job, faults: Faults, *, folder: Path, ledger: Pat
         status=next((e.body.status for e in reversed(events) if isinstance(e.body, Ended)), None),
         run=run,
         steps=steps_of(events),
+    )
+    open_desk = Desk.create(folder / "unguarded.db", faults)
+    port = UnguardedPort(open_desk.tools())
+    agent.run(port, job)
+    answers = [e.answer for e in port.exchanges if e.answer is not None]
+    unguarded = Side(
+        truth=open_desk.truth(job.invoice),
+        calls=len(open_desk.accesses()),
+        done=Done(refused=sum(not a.accepted for a in answers), accepted=any(a.accepted for a in answers)),
     )
     return Comparison(agent=agent.label, job=job, faults=faults, unguarded=unguarded, guarded=guarded)
 

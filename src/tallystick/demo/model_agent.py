@@ -35,23 +35,31 @@ class ModelAgent:
 
     Args:
         model: model name as the endpoint knows it.
-        base_url: e.g. `http://127.0.0.1:8080/v1`; `/chat/completions` is appended.
+        base_url: e.g. `http://127.0.0.1:8080/v1`; `/chat/completions` is appended to its path, a query is kept.
         api_key: sent as a bearer token; None sends none.
         timeout: seconds to wait for one reply.
 
     Raises:
-        InputError: the URL is not http(s), or holds a user name or password.
+        InputError: the URL is not http(s), or holds a user name or password; the key is not plain printable text.
     """
 
     def __init__(self, *, model: str, base_url: str, api_key: str | None = None, timeout: int = 120) -> None:
-        parts = urllib.parse.urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urllib.parse.urlsplit(base_url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # a broken port or address
+            usable = False
+        if not usable:
             raise InputError(f"`{base_url}` is not an http or https URL", where="--base-url")
         if parts.username or parts.password:
             raise InputError("the URL holds a user name or password", where="--base-url", fix="use --api-key-env")
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise InputError("the key holds a line end or another character no header takes", where="--api-key-env")
         self.label = f"model {model}"
         self._model = model
-        self._url = base_url.rstrip("/") + "/chat/completions"
+        path = parts.path.rstrip("/") + "/chat/completions"
+        self._url = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+        self._where = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))  # a query may hold a secret
         self._api_key = api_key
         self._timeout = timeout
         local = parts.hostname in ("localhost", "127.0.0.1", "::1")
@@ -122,7 +130,7 @@ class ModelAgent:
                 for call in heard.get("tool_calls") or []
             ]
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise InputError("the reply is not a chat completion", where=self._url) from None
+            raise InputError("the reply is not a chat completion", where=self._where) from None
         if calls:
             message["tool_calls"] = calls
         return message, choice.get("finish_reason") == "length"
@@ -139,15 +147,18 @@ class ModelAgent:
                 raw = response.read(MAX_REPLY + 1)
         except urllib.error.HTTPError as bad:
             fix = "name a variable that holds a key with --api-key-env" if bad.code in (401, 403) else None
-            raise InputError(f"the endpoint answered {bad.code} {bad.reason}", where=self._url, fix=fix) from None
-        except (urllib.error.URLError, http.client.HTTPException, OSError) as bad:
+            raise InputError(f"the endpoint answered {bad.code} {bad.reason}", where=self._where, fix=fix) from None
+        except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as bad:
             reason = getattr(bad, "reason", bad)
+            reason = str(getattr(reason, "strerror", None) or reason).lower()
             raise InputError(
-                f"the endpoint cannot be used: {reason}", where=self._url, fix="check --base-url and that it is running"
+                f"the endpoint cannot be used: {reason}",
+                where=self._where,
+                fix="check --base-url and that it is running",
             ) from None
         if len(raw) > MAX_REPLY:
-            raise InputError(f"the reply is longer than {MAX_REPLY} bytes", where=self._url)
-        return jsontext.loads(raw, where=self._url)
+            raise InputError(f"the reply is longer than {MAX_REPLY} bytes", where=self._where)
+        return jsontext.loads(raw, where=self._where)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

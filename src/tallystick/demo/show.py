@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +56,9 @@ def run_demo(
         InputError: `model` without `base_url` or the other way round, an endpoint or ledger that cannot be used.
     """
     agent = agent_of(model=model, base_url=base_url, api_key=api_key)
-    with tempfile.TemporaryDirectory(prefix="tallystick-demo-") as folder:
+    # The spinner is for a model, which may take minutes; it shows on a terminal only, and on stderr.
+    waiting = Console(stderr=True).status(f"{agent.label} works at both desks") if model else contextlib.nullcontext()
+    with tempfile.TemporaryDirectory(prefix="tallystick-demo-") as folder, waiting:
         found = compare(agent, JOB, faults, folder=Path(folder), ledger=ledger)
     if json:
         out.write(jsontext.dumps({**found.to_json(), "ledger": str(ledger) if ledger else None}) + "\n")
@@ -62,8 +66,9 @@ def run_demo(
     console = Console(file=out, highlight=False)
     draw(found, console)
     if ledger is not None:
-        console.print(f"The guarded run {found.guarded.run} is in {ledger}.", markup=False, soft_wrap=True)
-        console.print(f"Look at it: tallystick show {ledger} {found.guarded.run}", markup=False, soft_wrap=True)
+        run, file = found.guarded.run, shlex.quote(str(ledger))
+        console.print(f"The guarded run {run} is in {file}.", markup=False, soft_wrap=True)
+        console.print(f"Look at it: tallystick show {file} {run}", markup=False, soft_wrap=True)
     return 0
 
 
