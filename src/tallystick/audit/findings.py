@@ -15,14 +15,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
 
     Attributes:
         code: stable dotted code of the rule (`docs/reference/audit-rules.md`).
-        severity: error, the record contradicts or does not support what was done or said; warning, a practice that often
-            goes wrong; info, worth knowing.
+        severity: error, the record contradicts or does not support what was done or said; warning, a practice that
+            often goes wrong; info, worth knowing.
         message: a sentence, user input in backticks.
         at: 0-based position of the message spoken about, or None for the whole trace.
         call: minted id of the call (`m2.c0`), or "".
         pointer: JSON Pointer into the call's arguments (`/args/...`) or result (`/result/...`), or "".
         guess: the finding rests on a guess, that a tool writes or what words mean, that nothing declared.
         evidence: minted ids of calls and positions of messages (`m3`) it rests on.
+        reasons: for a finding of the act gate, the decision's reason codes.
     """
 
     code: str
@@ -33,6 +34,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     pointer: str = ""
     guess: bool = False
     evidence: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 class ToolUse(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ def damage(case: Case) -> None:
 
 def unanswered(case: Case) -> None:
     """Calls without a result: for a write, nobody knows whether it happened."""
-    if all(step.call.result is not None for step in case.steps):
+    if not case.open:
         return
     last = case.trace.messages[-1].index
     orphans = bool(case.trace.orphans)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tallystick.audit.case import Case
 from tallystick.audit.step import Step, is_id_name
-from tallystick.audit.support import derived, numbers_before, said, spellings, stands
+from tallystick.audit.support import follows, said, scaled, spellings, stands
 from tallystick.audit.tools import words_of
 
 _AMOUNT_WORDS: Final = frozenset(
@@ -17,6 +17,7 @@ _AMOUNT_WORDS: Final = frozenset(
      "value"}
 )  # fmt: skip
 _CODE: Final = re.compile(r"[A-Z](?<![\w-].)[A-Z0-9]*(?:[-_][A-Z0-9]+)+\b")
+_DASHED: Final = re.compile(r"[-_][A-Z0-9]")
 _DIGIT: Final = re.compile(r"\d")
 _SIGN: Final = re.compile(r"[$€£¥]\s?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
 _CURRENCY: Final = re.compile(
@@ -38,24 +39,23 @@ def from_nowhere(case: Case) -> None:
     for step in case.writes:
         if step.came == "rejected":
             continue
+        for pair in step.target:
+            if pair not in seen:
+                seen.add(pair)
+                if type(pair[1]) is str:
+                    _identifier(case, step, *pair)
+                elif type(pair[1]) is int:
+                    _number(case, step, *pair)
         for name, value in step.args.items():
-            kind = type(value)
-            if kind is str:
-                if not value or not is_id_name(name):
-                    continue
-            elif (kind is not int and kind is not Decimal) or not value:
+            if type(value) is not int and type(value) is not Decimal:
                 continue
-            if (name, value) in seen:
-                continue
-            seen.add((name, value))
-            if kind is str:
-                _identifier(case, step, name, value)
-            elif is_id_name(name) or is_amount_name(name):
+            if value and is_amount_name(name) and (name, value) not in seen:
+                seen.add((name, value))
                 _number(case, step, name, value)
 
 
 def _identifier(case: Case, step: Step, name: str, value: str) -> None:
-    if not any(c.isdigit() for c in value) or said(case, value, step.upto):
+    if _DIGIT.search(value) is None or said(case, value, step.upto):
         return
     case.find(
         "args.unsupported_id",
@@ -70,7 +70,8 @@ def _number(case: Case, step: Step, name: str, value: Any) -> None:
     if said(case, value, step.upto):
         return
     is_id = is_id_name(name)
-    if not is_id and derived(value, numbers_before(case, step.upto)):
+    exact = scaled(value)
+    if not is_id and exact is not None and follows(case, exact, [], step.upto):
         case.find(
             "args.derived_amount",
             "info",
@@ -93,14 +94,19 @@ def answer(case: Case) -> None:
     final = next((m for m in reversed(case.trace.messages) if m.role == "assistant" and m.text), None)
     if final is None or not case.steps:
         return
+    words = final.text
     text, upto = case.evidence.text, case.evidence.size
-    for code in dict.fromkeys(_CODE.findall(final.text)):
+    for code in dict.fromkeys(_CODE.findall(words)) if _DASHED.search(words) else ():
         # A write's result that repeats its own arguments does support the answer: that is what was recorded.
         if _DIGIT.search(code) and not stands(text, code.encode(), upto, number=False):
             _unsupported_code(case, code, final.index)
-    amounts: list[str] = _SIGN.findall(final.text)
-    if any(name in final.text for name in _CURRENCIES):
-        amounts += [a or b for a, b in _CURRENCY.findall(final.text)]
+    amounts: list[str] = _SIGN.findall(words) if "$" in words or not words.isascii() else []
+    for name in _CURRENCIES:
+        if name in words:
+            amounts += [a or b for a, b in _CURRENCY.findall(words)]
+            break
+    if not amounts:
+        return
     missing = []
     for amount in dict.fromkeys(amounts):
         digits = amount.replace(",", "")
@@ -111,11 +117,10 @@ def answer(case: Case) -> None:
             missing.append((amount, value))
     if not missing:
         return
-    within = [Decimal(a.replace(",", "")) for a in amounts]
-    parts = [*within, *numbers_before(case, upto)]
+    within = [n for n in (scaled(Decimal(a.replace(",", ""))) for a in dict.fromkeys(amounts)) if n is not None]
     for amount, value in missing:
-        others = [p for p in parts if p != value]
-        if not derived(value, others):
+        exact = scaled(value)
+        if exact is None or not follows(case, exact, within, upto):
             case.find(
                 "answer.unsupported_amount",
                 "warning",

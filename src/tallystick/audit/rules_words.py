@@ -5,7 +5,16 @@ from __future__ import annotations
 from tallystick.audit.case import Case
 from tallystick.audit.step import Step
 from tallystick.audit.tools import words_of
-from tallystick.audit.words import claim_in, objection_in, own_claim_in, plain, regret_in, setback_in, unwish_in
+from tallystick.audit.words import (
+    claim_in,
+    may_object,
+    objection_in,
+    own_claim_in,
+    plain,
+    regret_in,
+    setback_in,
+    unwish_in,
+)
 from tallystick.model.trace import TraceMessage
 
 
@@ -15,7 +24,7 @@ def claims(case: Case) -> None:
     Looked at per turn of the agent: no write took effect so far at all, or the last word on a write was a failure that
     the text passes over.
     """
-    if any([s.came == "pending" or s.use.effect == "unknown" for s in case.steps]):
+    if case.unsure:
         return  # a tool of unknown effect, or one that may yet finish, may have done it
     first = next((s.call.message for s in case.writes if s.realised), None)
     failing = {s.call.message for s in case.writes if s.came in ("error", "rejected") and not s.rehearsal}
@@ -65,7 +74,7 @@ def _claimed_without(case: Case, message: TraceMessage) -> None:
 
 
 def _open_failures(steps: list[Step]) -> list[Step]:
-    """Return the writes of one turn that failed or were rejected and were not followed by a success on the same thing."""
+    """Return the writes of one turn that failed and were not followed by a success on the same thing."""
     last: dict[tuple[str, object], Step] = {}
     for step in steps:
         if step.came in ("error", "rejected", "ok", "pending"):
@@ -75,14 +84,16 @@ def _open_failures(steps: list[Step]) -> list[Step]:
 
 def regrets(case: Case) -> None:
     """After an effect, the agent says it should not have made it so, or the user objects to it."""
-    first = next((s for s in case.writes if s.realised), None)
-    if first is None:
+    done = [s for s in case.writes if s.realised]
+    if not done:
         return
+    begin = done[0].call.message
     for message in case.trace.messages:
-        if message.index < first.call.message or not message.text:
+        text = message.text
+        if message.index < begin or not text:
             continue
         if message.role == "assistant":
-            said = regret_in(message.text)
+            said = regret_in(text)
             if said:
                 case.find(
                     "effect.regretted",
@@ -90,22 +101,23 @@ def regrets(case: Case) -> None:
                     f"after the effect, the agent admits: `{said}`",
                     at=message.index,
                     guess=True,
-                    evidence=(first.call.id, f"m{message.index}"),
+                    evidence=(done[0].call.id, f"m{message.index}"),
                 )
-        elif message.role == "user":
-            done = [s for s in case.writes if s.realised and s.call.message < message.index]
-            if not done:
-                continue
-            low = plain(message.text)
-            said = objection_in(low, just_done=done[-1].call.message == message.index - 1)
-            if not said and ("don't" in low or "do not" in low):
-                said = unwish_in(low, {words_of(s.call.tool)[0] for s in done if words_of(s.call.tool)})
-            if said:
-                case.find(
-                    "effect.disputed",
-                    "error",
-                    f"after the effect, the user objects: `{said}`",
-                    at=message.index,
-                    guess=True,
-                    evidence=(done[-1].call.id, f"m{message.index}"),
-                )
+        elif message.index > begin and message.role == "user" and may_object(text):
+            _object(case, message, [s for s in done if s.call.message < message.index])
+
+
+def _object(case: Case, message: TraceMessage, done: list[Step]) -> None:
+    low = plain(message.text)
+    said = objection_in(low, just_done=done[-1].call.message == message.index - 1)
+    if not said and ("don't" in low or "do not" in low):
+        said = unwish_in(low, {words_of(s.call.tool)[0] for s in done if words_of(s.call.tool)})
+    if said:
+        case.find(
+            "effect.disputed",
+            "error",
+            f"after the effect, the user objects: `{said}`",
+            at=message.index,
+            guess=True,
+            evidence=(done[-1].call.id, f"m{message.index}"),
+        )

@@ -103,7 +103,7 @@ def retried_in_doubt(case: Case) -> None:
             case.find(
                 "write.retried_in_doubt",
                 "error" if done else "warning",
-                f"{_named(step)} ended in an error (`{earlier.why[1]}`) and was sent again without reading what happened"
+                f"{_named(step)} ended in an error (`{earlier.why[1]}`) and was sent again without looking"
                 + ("; the second call succeeded" if done else ""),
                 step=step,
                 evidence=(earlier.call.id, step.call.id),

@@ -29,20 +29,22 @@ _STATES: Final[dict[str, Came]] = {
     **dict.fromkeys(("preview", "quote", "quoted", "estimate", "draft"), "preview"),
     **dict.fromkeys(("dry_run", "simulated", "simulation"), "simulated"),
     **dict.fromkeys(
-        ("rejected", "denied", "declined", "refused", "ineligible", "not_eligible", "invalid", "not_allowed", "forbidden",
-         "blocked", "unavailable"), "rejected"),
+        ("rejected", "denied", "declined", "refused", "ineligible", "not_eligible", "invalid", "not_allowed",
+         "forbidden", "blocked", "unavailable"), "rejected"),
     **dict.fromkeys(("error", "failed", "failure", "errored"), "error"),
     **dict.fromkeys(
-        ("pending", "queued", "in_progress", "in progress", "processing", "running", "submitted", "waiting"), "pending"),
+        ("pending", "queued", "in_progress", "in progress", "processing", "running", "submitted", "waiting"),
+        "pending"),
 }  # fmt: skip
-_MARKED: Final = (b"rror", b'"success', b'"succeeded"', b'"ok"', b"imulat", b"dry", b"Dry", b"exception", b"imeout")
+_STATE_NAMES: Final = ("state", "outcome", "result")
+_MARKED: Final = (b"rror", b'"succe', b'"ok"', b"imulat", b"dry", b"Dry", b"fail")
 _JUDGED: Final = frozenset(
     {"approved", "calculated", "checked", "completed", "computed", "estimated", "previewed", "quoted", "succeeded",
      "validated", "verified"}
 )  # fmt: skip
 _FAILED_TEXT: Final = re.compile(
-    r"\s*(?:error|failed|failure|exception|traceback|unable to|could ?n[o']t|cannot|can't|access denied|permission denied"
-    r"|timed? ?out|request timed out|invalid|not found|rejected|denied|http (?:error )?[45]\d\d)\b",
+    r"\s*(?:error|failed|failure|exception|traceback|unable to|could ?n[o']t|cannot|can't|access denied"
+    r"|permission denied|timed? ?out|request timed out|invalid|not found|rejected|denied|http (?:error )?[45]\d\d)\b",
     re.IGNORECASE,
 )
 _ID_WORDS: Final = frozenset(
@@ -124,15 +126,23 @@ def step_of(call: TraceCall, n: int, asked: int, use: ToolUse, upto: int) -> Ste
     return step
 
 
+@lru_cache(maxsize=4096)
+def _shape(names: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return which argument names identify something, and which may be switches or idempotency keys."""
+    return tuple(n for n in names if is_id_name(n) and n not in _KEYS), frozenset(_ASIDE.intersection(names))
+
+
 def _identify(step: Step, args: dict[str, Any]) -> None:
     """Fill in what the call is about, and whether it only asks for a preview."""
-    step.target = tuple([(k, _hashable(v)) for k, v in args.items() if v and is_id_name(k) and k not in _KEYS])
-    aside = _ASIDE & args.keys()
+    ids, aside = _shape(tuple(args))
+    step.target = tuple([(name, _hashable(args[name])) for name in ids if args[name]])
     for name in aside:
         value = args[name]
-        if type(value) is bool and name not in _KEYS:
+        if name in _KEYS:
+            continue
+        if type(value) is bool:
             step.switch, step.rehearsal = name, value if name in REHEARSALS else not value
-        elif name not in _KEYS:
+        else:
             aside = aside - {name}  # a `preview` that is no switch is an argument like any other
     kept = {k: v for k, v in args.items() if k not in aside} if aside else args
     try:
@@ -162,16 +172,17 @@ def _write_outcome(step: Step, body: Any, said: bytes) -> Came:
         return "ok"
     came: Came | None = None
     if type(body) is dict:
-        for name in ("status", "state", "outcome", "result"):
+        stated = body.get("status")
+        name = "status"
+        if type(stated) is not str:
+            name = next((n for n in _STATE_NAMES if type(body.get(n)) is str), "")
             stated = body.get(name)
-            if type(stated) is str:
-                came = _STATES.get(stated.lower())
-                if came is not None:
-                    reason = body.get("reason") or body.get("message") or body.get("error") or stated
-                    step.why = (f"/{name}", str(reason)[:200])
-                    if came != "error":
-                        return came
-                    break
+        came = _STATES.get(stated.lower()) if type(stated) is str else None
+        if came is not None:
+            reason = body.get("reason") or body.get("message") or body.get("error") or stated
+            step.why = (f"/{name}", str(reason)[:200])
+            if came != "error":
+                return came
     for mark in _MARKED:
         if mark in said:
             return _marked(step, body, came)

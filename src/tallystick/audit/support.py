@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Final
 
 from tallystick.audit.case import Case
@@ -13,8 +13,10 @@ from tallystick.model.values import plain
 _NUMBER: Final = re.compile(rb"\d[\d,]*(?:\.\d+)?")
 _EDGE: Final = frozenset(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _DIGITS: Final = frozenset(b"0123456789")
+SCALE: Final = 10_000
+RECENT: Final = 2_000
 MAX_NUMBERS: Final = 400
-"""Distinct earlier numbers tried in pairs when a number was not said as such."""
+"""Bytes of evidence searched first, and distinct numbers tried in pairs, when a number was not said as such."""
 
 
 def spellings(value: Decimal | int) -> tuple[bytes, ...]:
@@ -101,28 +103,52 @@ def said(case: Case, value: Any, upto: int) -> bool:
     return True
 
 
-def numbers_before(case: Case, upto: int) -> list[Decimal]:
-    """Return the distinct numbers in the evidence before byte `upto`, latest first, at most `MAX_NUMBERS`."""
-    found: dict[Decimal, None] = {}
-    for text in reversed(_NUMBER.findall(case.evidence.text[:upto])):
-        try:
-            found[Decimal(text.replace(b",", b"").decode())] = None
-        except InvalidOperation:  # pragma: no cover - the pattern yields numbers only
-            continue
-        if len(found) >= MAX_NUMBERS:
-            break
+def scaled(value: Decimal | int) -> int | None:
+    """Return a number in ten-thousandths, exactly, or None where that is not a whole number of them."""
+    number = Decimal(value) * SCALE
+    return int(number) if number == number.to_integral_value() else None
+
+
+def follows(case: Case, value: int, near: list[int], upto: int) -> bool:
+    """Return whether a number follows by simple arithmetic from `near` numbers and those in the evidence before `upto`.
+
+    All in ten-thousandths. What was said last is tried first; nearly every derived number is found there.
+    """
+    if near and (derived(value, near) or value == sum(near) - value):
+        return True
+    recent = max(0, upto - RECENT)
+    if derived(value, near + _numbers(case, recent, upto)):
+        return True
+    return recent > 0 and derived(value, near + _numbers(case, 0, upto))
+
+
+def _numbers(case: Case, start: int, upto: int) -> list[int]:
+    """Return the distinct numbers in the evidence between two offsets, latest first, at most `MAX_NUMBERS`.
+
+    Digits inside names count too, which can only make an audit milder.
+    """
+    found: dict[int, None] = {}
+    for text in dict.fromkeys(reversed(_NUMBER.findall(case.evidence.text, start, upto))):
+        whole, _, part = text.replace(b",", b"").partition(b".")
+        if len(whole) < 16 and len(part) <= 4:
+            found[int(whole) * SCALE + (int(part.ljust(4, b"0")) if part else 0)] = None
+            if len(found) >= MAX_NUMBERS:
+                break
     return list(found)
 
 
-def derived(value: Decimal | int, parts: list[Decimal]) -> bool:
-    """Return whether a number is the sum, difference, product or share (%) of two numbers, or a sum of three of few."""
-    wanted = Decimal(value)
+def derived(value: int, parts: list[int]) -> bool:
+    """Return whether a number is a sum, difference or product of two others, or a sum of three of the first two dozen.
+
+    All in ten-thousandths (`scaled`), so the arithmetic is exact.
+    """
     known = set(parts)
-    for part in parts:
-        if wanted - part in known or wanted + part in known or part - wanted in known:
+    known.discard(value)
+    for part in known:
+        if value - part in known or value + part in known or part - value in known:
             return True
-        if part and abs(part) != 1 and wanted % part == 0 and wanted / part in known:
+        if part > SCALE and value * SCALE % part == 0 and value * SCALE // part in known:
             return True
-    few = parts[:60]
+    few = list(dict.fromkeys(parts))[:24]
     pairs = {a + b for i, a in enumerate(few) for b in few[i:]}
-    return any(wanted - part in pairs or part - wanted in pairs for part in few)
+    return any(value - part in pairs for part in few)

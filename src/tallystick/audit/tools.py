@@ -110,8 +110,8 @@ class Tools:
 def declared_in(path: str | Path) -> dict[str, bool]:
     """Return name -> whether it writes, from a JSON file of tool schemas.
 
-    Understood: a list of tools or an object with `tools`; each tool with MCP `annotations` (`readOnlyHint`); and, beside
-    them, `write_tools`, a list of names, which makes every other tool of the file a read.
+    Understood: a list of tools or an object with `tools`; each tool with MCP `annotations` (`readOnlyHint`); and,
+    beside them, `write_tools`, a list of names, which makes every other tool of the file a read.
 
     Raises:
         InputError: not readable, not JSON, or nothing in it says which tools write.

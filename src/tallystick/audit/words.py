@@ -13,7 +13,8 @@ _DONE: Final = (
     r"(?:process|cancel|cancell|refund|book|re-?book|chang|mov|updat|add|remov|appl|redeem|submit|submitt|issu|creat"
     r"|delet|complet|plac|fil|exchang|return|schedul|reschedul|transfer|transferr|charg|purchas|order|reserv|upgrad"
     r"|downgrad|revers|restor|deploy|renam|merg|pay|sav|switch|swapp)(?:ed|ied)"
-    r"|paid|sent|set up|put through|taken care of|gone ahead and \w+ed|bought|made the (?:change|payment|booking|transfer)"
+    r"|paid|sent|set up|put through|taken care of|gone ahead and \w+ed|bought"
+    r"|made the (?:change|payment|booking|transfer)"
 )
 _SOON: Final = r" (?:now |just |also |successfully |already |went ahead and |gone ahead and )*"
 # A character set in front lets the engine skip ahead; the look-behind then checks that the word starts there.
@@ -24,35 +25,37 @@ _CLAIM: Final = re.compile(
 # On the text as written: a literal first letter lets the engine skip to it.
 _FIRST_PERSON: Final = re.compile(rf"I(?<=\bI)(?:['\u2019]ve| have)?{_SOON}(?:{_DONE})\b")
 _SETBACK: Final = re.compile(
-    r"\b(?:can't|cannot|couldn't|could not|unable|wasn't able|was not able|not able|not eligible|isn't eligible|ineligible"
-    r"|isn't allowed|not allowed|not possible|isn't possible|won't let|reject\w*|declin\w*|denied|denies|refus\w*|fail\w*"
-    r"|error|didn't go through|did not go through|not available|unavailable|unfortunately|blocked|limit of|maximum|at most"
-    r"|only allows?|up to \d|not yet|haven't|have not|isn't something|doesn't allow|does not allow|pending|still waiting)\b"
+    r"\b(?:can't|cannot|couldn't|could not|unable|wasn't able|was not able|not able|not eligible|isn't eligible"
+    r"|ineligible|isn't allowed|not allowed|not possible|isn't possible|won't let|reject\w*|declin\w*|denied|denies"
+    r"|refus\w*|fail\w*|error|didn't go through|did not go through|not available|unavailable|unfortunately|blocked"
+    r"|limit of|maximum|at most|only allows?|up to \d|not yet|haven't|have not|isn't something|doesn't allow"
+    r"|does not allow|pending|still waiting)\b"
 )
 _REGRET: Final = re.compile(
     r"\bi (?:also |really )?(?:should have|should've|should not have|shouldn't have)\b"
     r"|\bi (?:moved|went|acted) too (?:quickly|fast)\b|\bmy mistake\b|\bi was wrong\b|\bi made an? (?:mistake|error)\b"
-    r"|\b(?:sorry|apologi[sz]e|apologies) for (?:the|that|my) (?:\w+ )?(?:confusion|mistake|error|mix-?up|misunderstanding)\b"
+    r"|\b(?:sorry|apologi[sz]e|apologies) for (?:the|that|my) (?:\w+ )?"
+    r"(?:confusion|mistake|error|mix-?up|misunderstanding)\b"
 )
 # Each pattern is tried only where its hint occurs: most messages are done after a few searches for plain text.
+_JUDGEMENT: Final = (
+    r"\b(?:doesn't|does not|didn't|did not) (?:seem|look|sound) (?:quite )?(?:right|correct)\b"
+    r"|\b(?:that|this|part|setup|one|it)\b[^.?!\n]{0,30}\b(?:is|was)(?:n't| not) (?:quite )?(?:right|correct)\b"
+)
+_REPROACH: Final = (
+    r"shouldn't you (?:ask|have|check|confirm)\b|\byou should(?:n't| not)? have\b|should(?:n't| not) have been\b"
+)
+_NEVER_ASKED: Final = (
+    r"\bi (?:didn't|did not|never) (?:ask|want|approve|agree|authori[sz]e|confirm|identify|request|consent)\b"
+)
 _OBJECTIONS: Final = tuple(
     (hints, re.compile(pattern))
     for hints, pattern in (
         (("not what i ",), r"not what i (?:asked|wanted|requested|said|meant|agreed|approved)\b"),
-        (
-            ("i didn't ", "i did not ", "i never "),
-            r"\bi (?:didn't|did not|never) (?:ask|want|approve|agree|authori[sz]e|confirm|identify|request|consent)\b",
-        ),
+        (("i didn't ", "i did not ", "i never "), _NEVER_ASKED),
         (("hold on", "wait", "stop"), r"(?:^|[.!?]\s+)(?:hold on|wait|stop)\b(?! (?:until|for|till))"),
-        (
-            (" right", " correct"),
-            r"\b(?:doesn't|does not|didn't|did not) (?:seem|look|sound) (?:quite )?(?:right|correct)\b"
-            r"|\b(?:that|this|part|setup|one|it)\b[^.?!\n]{0,30}\b(?:is|was)(?:n't| not) (?:quite )?(?:right|correct)\b",
-        ),
-        (
-            ("should",),
-            r"shouldn't you (?:ask|have|check|confirm)\b|\byou should(?:n't| not)? have\b|should(?:n't| not) have been\b",
-        ),
+        (("t right", "t quite right", "t correct", "t quite correct", "seem ", "look ", "sound "), _JUDGEMENT),
+        (("should",), _REPROACH),
         (("please undo", "please rever"), r"please (?:undo|reverse|revert)\b"),
     )
 )
@@ -91,14 +94,24 @@ def setback_in(text: str) -> bool:
     return _SETBACK.search(text) is not None
 
 
+_OBJECTION_HINTS: Final = (
+    "n\u2019t ", "n't ", " not ", "not what", "old on", "wait", "Wait", "stop", "Stop", "never", "efore I a",
+    "efore i a", "rever", "undo", "hould",
+)  # fmt: skip
 _REGRET_HINTS: Final = ("should", "istake", "orry", "polog", " too ", " wrong")
 
 
 def regret_in(text: str) -> str:
     """Return the sentence in which the speaker regrets what they did, plain, or ""."""
-    if any([hint in text for hint in _REGRET_HINTS]):  # most texts end here, before they are even lowered
-        return _sentence(plain(text), _REGRET)
+    for hint in _REGRET_HINTS:  # most texts end here, before they are even lowered
+        if hint in text:
+            return _sentence(plain(text), _REGRET)
     return ""
+
+
+def may_object(text: str) -> bool:
+    """Return whether a text, as written, has a word without which `objection_in` and `unwish_in` find nothing."""
+    return any(hint in text for hint in _OBJECTION_HINTS)
 
 
 def objection_in(text: str, *, just_done: bool) -> str:

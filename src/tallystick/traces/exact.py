@@ -11,6 +11,7 @@ escape. Equal counts, and no such escape, mean that no member was dropped.
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +23,7 @@ MAX_DOCUMENT: Final = 32 * 1024 * 1024
 """Largest single JSON document read, in bytes (one file, or one line of a JSON Lines file)."""
 
 
+@lru_cache(maxsize=8192)  # the same prices come back all the time
 def _decimal(text: str) -> Decimal:
     number = Decimal(text)
     if len(text) > jsontext.MAX_NUMBER_CHARS or (number and abs(number.adjusted()) > 400):

@@ -1,0 +1,36 @@
+"""`python -m tallystick.audit`: the audit without the rest of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tallystick.audit.report import BAD_INPUT, run_audit
+from tallystick.errors import TallystickError
+from tallystick.traces.formats import AUTO, FORMATS
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the audit and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tallystick.audit", description="Audit recorded conversations.")
+    parser.add_argument("paths", nargs="+", help="files and folders")
+    parser.add_argument("--contract", help="a contract file; its act gate judges each consequential call")
+    parser.add_argument("--format", default=AUTO, help=f"one of: {AUTO}, {', '.join(FORMATS)}")
+    parser.add_argument("--writes", help="names of tools that write, separated by commas; the others then read")
+    parser.add_argument("--tools", help="a JSON file of tool schemas that says which tools write")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--json", action="store_true", help="print exactly one JSON object on stdout")
+    options = parser.parse_args(argv)
+    writes = [name.strip() for name in options.writes.split(",") if name.strip()] if options.writes else None
+    try:
+        return run_audit(
+            options.paths, options.contract, options.format, options.json, writes, options.tools, options.jobs,
+            sys.stdout, sys.stderr,
+        )  # fmt: skip
+    except TallystickError as bad:
+        sys.stderr.write(f"error: {bad}\n")
+        return BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""What the act gate would have said: each consequential call of a trace, judged before its receipt.
+
+The view is folded from the trace as it stood when the call was made, so the gate sees what the agent could have known.
+A user's choice, which a live host records as a typed event, is guessed here from words, and marked as a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tallystick.audit.findings import Finding
+from tallystick.contracts.types import Contract
+from tallystick.gates.act import may_act
+from tallystick.model.decision import Decision
+from tallystick.model.events import Confirmation, Intent, Said
+from tallystick.model.proposal import Call
+from tallystick.model.trace import Trace, TraceCall
+from tallystick.model.values import EntityRef, instant_of
+from tallystick.traces.to_events import Chain, to_events
+from tallystick.view import View, effect_of, targets_of
+
+_ASSENT: Final = re.compile(
+    r"\b(?:yes|yep|yeah|sure|ok|okay|go ahead|please do|proceed|confirm(?:ed)?|do it|sounds good|that works|correct"
+    r"|agreed)\b"
+)
+
+
+def judge(trace: Trace, contract: Contract) -> list[Finding]:
+    """Return a finding for each call that writes under `contract` and that the act gate would not have admitted.
+
+    Severity is error only where the call then took effect; a call that was refused by the tool too did no harm.
+    """
+    chain = Chain(trace, contract)
+    view = View(contract, run=chain.run)
+    view.apply(chain.start())
+    recorded = {call.id: call for call in trace.calls}
+    cut = {message.index for message in trace.messages if message.truncated}
+    refused: list[tuple[TraceCall, Decision]] = []
+    words = ""
+    pending: list[EntityRef] = []
+    now = instant_of(chain.at)
+    for body in to_events(trace, contract):
+        if isinstance(body, Said) and body.role == "user":
+            words = f"{words}\n{body.text}"
+            if _ASSENT.search(body.text.lower()):
+                for ref in pending:
+                    view.apply(chain.add(_chosen(ref)))
+            pending = []
+        if isinstance(body, Intent):
+            call = recorded[body.call]
+            tool = contract.tools.get(call.tool)
+            args = call.args if isinstance(call.args, dict) else {}
+            targets = targets_of(tool, args) if tool is not None else ()
+            for ref in targets:
+                if view.confirmed(ref) is None and _names(words, ref.id):
+                    view.apply(chain.add(_chosen(ref)))
+            if tool is None or effect_of(tool, args) == "write":
+                proposal = Call(
+                    tool=call.tool,
+                    args=args,
+                    args_text=call.args_text,
+                    now=now,
+                    native_id=call.native_id,
+                    turn=call.turn,
+                    complete=call.message not in cut,
+                )
+                decision = may_act(view, contract, proposal)
+                if not decision.positive:
+                    refused.append((call, decision))
+            else:
+                pending.extend(targets)
+        view.apply(chain.add(body))
+    return [_finding(call, decision, view, contract) for call, decision in refused]
+
+
+def _chosen(ref: EntityRef) -> Confirmation:
+    return Confirmation(entity_kind=ref.kind, entity_id=ref.id, guessed=True)
+
+
+def _names(words: str, id_: str) -> bool:
+    return id_ in words and re.search(rf"(?<![\w-]){re.escape(id_)}(?![\w-])", words) is not None
+
+
+def _finding(call: TraceCall, decision: Decision, view: View, contract: Contract) -> Finding:
+    record = view.calls.get(call.id)
+    done = record is not None and record.outcome in ("ok", "partial")
+    first = decision.reasons[0] if decision.reasons else None
+    unknown = call.tool not in contract.tools
+    what = {"hold": "held", "refuse": "refused", "return_recorded": "answered from the record",
+            "reconcile": "stopped until its earlier attempt is settled"}[decision.verdict.value]  # fmt: skip
+    because = f": {first.message}" if first is not None else ""
+    more = f" (and {len(decision.reasons) - 1} more)" if len(decision.reasons) > 1 else ""
+    return Finding(
+        code=f"act.{decision.verdict.value}",
+        severity="error" if done and not unknown else "warning",
+        message=f"`{call.tool}` would have been {what}{because}{more}" + ("; it took effect" if done else ""),
+        at=call.message,
+        call=call.id,
+        pointer="",
+        guess=unknown,
+        evidence=tuple(dict.fromkeys(r.where for r in decision.reasons if r.where)),
+        reasons=decision.codes,
+    )

@@ -1,0 +1,252 @@
+"""What `tallystick audit` prints: a table for people, or one JSON object, both written while the audit runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from tallystick.audit.findings import SEVERITIES, Finding, Report
+from tallystick.audit.run import Audited, BadFile, Setup, SkippedFile, audit_files
+from tallystick.audit.tools import declared_in
+from tallystick.errors import InputError
+from tallystick.traces.formats import AUTO, FORMATS
+
+CLEAN: Final = 0
+FINDINGS: Final = 1
+BAD_INPUT: Final = 2
+_STYLE: Final = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+class Summary:
+    """Counts that grow by rule, never by trace."""
+
+    def __init__(self) -> None:
+        self.traces = self.calls = self.paired = self.flagged = self.quarantined = self.skipped = self.bad = 0
+        self.severities: dict[str, int] = dict.fromkeys(SEVERITIES, 0)
+        self.rules: dict[tuple[str, str], list[int]] = {}
+        self.guessed: dict[str, str] = {}
+
+    def add(self, report: Report) -> None:
+        """Count one report."""
+        self.traces += 1
+        self.calls += report.calls
+        self.paired += report.paired
+        self.flagged += report.flagged
+        self.quarantined += bool(report.quarantined)
+        for name, use in report.tools.items():
+            if use.guess and use.effect == "write" and len(self.guessed) < 200:
+                self.guessed.setdefault(name, use.because)
+        met = set()
+        for finding in report.findings:
+            self.severities[finding.severity] += 1
+            count = self.rules.setdefault((finding.code, finding.severity), [0, 0])
+            count[0] += 1
+            count[1] += (finding.code, finding.severity) not in met
+            met.add((finding.code, finding.severity))
+
+    @property
+    def code(self) -> int:
+        """The exit code: bad input before findings before clean. Findings of severity info do not count."""
+        if self.bad:
+            return BAD_INPUT
+        return FINDINGS if self.severities["error"] or self.severities["warning"] else CLEAN
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "traces": self.traces,
+            "calls": self.calls,
+            "paired": self.paired,
+            "flagged": self.flagged,
+            "quarantined": self.quarantined,
+            "findings": self.severities,
+            "rules": [
+                {"code": code, "severity": severity, "findings": n, "traces": traces}
+                for (code, severity), (n, traces) in sorted(self.rules.items())
+            ],
+            "guessed_writes": self.guessed,
+            "bad_files": self.bad,
+            "skipped_files": self.skipped,
+        }
+
+
+def run_audit(
+    paths: Sequence[str | Path],
+    contract: str | Path | None,
+    format: str,  # noqa: A002 - the option's name
+    json: bool,
+    writes: Iterable[str] | None,
+    tools: str | Path | None,
+    jobs: int,
+    out: IO[str],
+    err: IO[str],
+) -> int:
+    """Audit everything under `paths`, print it, and return the exit code.
+
+    Args:
+        paths: files and folders.
+        contract: a contract file whose act gate judges the calls too.
+        format: one of `traces.FORMATS`, or `auto`.
+        json: write one JSON object to `out` instead of text.
+        writes: names of tools that write; the others then read.
+        tools: a JSON file of tool schemas that says which tools write.
+        jobs: processes.
+        out: results.
+        err: progress, and one line for each file that could not be used.
+
+    Returns:
+        0 clean, 1 findings of severity error or warning, 2 some file could not be used (the rest was audited).
+
+    Raises:
+        InputError: nothing can be audited at all: a bad option, contract or tools file.
+    """
+    if format != AUTO and format not in FORMATS:
+        raise InputError(f"unknown format `{format}`", fix=f"one of: {AUTO}, {', '.join(FORMATS)}")
+    if jobs < 1:
+        raise InputError(f"`{jobs}` processes", where="--jobs", fix="1 or more")
+    setup = Setup(
+        format=format,
+        contract=str(contract) if contract is not None else None,
+        writes=tuple(writes) if writes is not None else None,
+        declared=declared_in(tools) if tools is not None else {},
+    )
+    summary = Summary()
+    console = Console(file=err, highlight=False, soft_wrap=True)
+    shown = _Json(out) if json else _Words(out)
+    skipped: list[SkippedFile] = []
+    bad_files: list[BadFile] = []
+    outcomes = audit_files(paths, setup, jobs=jobs)
+    first = next(outcomes, None)  # processes start before the progress bar's thread does
+    progress = Progress(
+        SpinnerColumn(),
+        TextColumn("auditing"),
+        MofNCompleteColumn(),
+        TextColumn("traces, {task.fields[flagged]} flagged"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with progress:
+        bar = progress.add_task("audit", total=None, flagged=0)
+        outcome = first
+        while outcome is not None:
+            if isinstance(outcome, Audited):
+                summary.add(outcome.report)
+                shown.report(outcome.report)
+                progress.update(bar, advance=1, flagged=summary.flagged)
+            elif isinstance(outcome, BadFile):
+                summary.bad += 1
+                if len(bad_files) < 1000:
+                    bad_files.append(outcome)
+                console.print(Text.assemble(("error: ", "bold red"), printable(str(outcome))))
+            else:
+                summary.skipped += 1
+                if len(skipped) < 1000:
+                    skipped.append(outcome)
+            outcome = next(outcomes, None)
+    if summary.skipped:
+        example = printable(skipped[0].source)
+        console.print(Text(f"passed over {summary.skipped} JSON file(s) that are no conversations, e.g. {example}"))
+    if not summary.traces and not summary.bad:
+        summary.bad += 1
+        bad_files.append(BadFile(source=", ".join(map(str, paths))[:200], message="no trace was found"))
+        console.print(Text.assemble(("error: ", "bold red"), printable(str(bad_files[-1]))))
+    shown.close(summary, bad_files, skipped)
+    return summary.code
+
+
+def printable(text: str) -> str:
+    """Return `text` with everything that a terminal might obey (controls, direction overrides) written as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+class _Json:
+    """One JSON object, written piece by piece: `reports`, then `summary`, `errors`, `skipped`."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+        self._first = True
+
+    def report(self, report: Report) -> None:
+        self._out.write('{"reports":[\n' if self._first else ",\n")
+        self._first = False
+        self._out.write(_ENCODER.encode(report).decode())
+
+    def close(self, summary: Summary, bad: list[BadFile], skipped: list[SkippedFile]) -> None:
+        self._out.write('{"reports":[' if self._first else "\n")
+        tail = {
+            "summary": summary.to_json(),
+            "errors": [{"source": b.source, "message": b.message, "fix": b.fix} for b in bad],
+            "skipped": [{"source": s.source, "message": s.message} for s in skipped],
+        }
+        self._out.write("]," + _ENCODER.encode(tail).decode()[1:] + "\n")
+        self._out.flush()
+
+
+class _Words:
+    """A block for each trace with something to look at, then one table of rules."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._console = Console(file=out, highlight=False, soft_wrap=True)
+
+    def report(self, report: Report) -> None:
+        serious = [f for f in report.findings if f.severity != "info"]
+        if not serious:
+            return
+        counts = ", ".join(f"{report.count(s)} {s}" for s in SEVERITIES if report.count(s))
+        head = Text.assemble((printable(report.source or report.trace), "bold"), f"  {counts}")
+        if report.quarantined:
+            head.append("  quarantined", style="magenta")
+        self._console.print(head)
+        for finding in serious:
+            self._console.print(_line(finding))
+        self._console.print()
+
+    def close(self, summary: Summary, _bad: list[BadFile], _skipped: list[SkippedFile]) -> None:
+        if summary.rules:
+            table = Table(box=None, pad_edge=False, header_style="dim")
+            for name, justify in (("severity", "left"), ("rule", "left"), ("findings", "right"), ("traces", "right")):
+                table.add_column(name, justify=justify)  # type: ignore[arg-type]  # literals, as rich wants them
+            order = {s: i for i, s in enumerate(SEVERITIES)}
+            rows = sorted(summary.rules.items(), key=lambda r: (order[r[0][1]], -r[1][1], r[0][0]))  # type: ignore[index]
+            for (code, severity), (n, traces) in rows:
+                table.add_row(Text(severity, style=_STYLE[severity]), code, str(n), str(traces))
+            self._console.print(table)
+            self._console.print()
+        if summary.guessed:
+            names = ", ".join(sorted(summary.guessed))
+            self._console.print(Text(f"guessed from their names to write: {printable(names)}", style="dim"))
+            self._console.print(Text("name them with --writes or --tools to settle it", style="dim"))
+        self._console.print(
+            Text(
+                f"{summary.traces} traces, {summary.flagged} flagged; {summary.paired} of {summary.calls} calls have"
+                f" their result" + (f"; {summary.quarantined} quarantined" if summary.quarantined else "")
+            )
+        )
+
+
+def _line(finding: Finding) -> Text:
+    where = finding.call or (f"m{finding.at}" if finding.at is not None else "")
+    text = Text.assemble(
+        "  ",
+        (f"{finding.severity:7}", _STYLE[finding.severity]),
+        f" {where:8} ",
+        (finding.code, "bold"),
+        f"  {printable(finding.message)}",
+    )
+    if finding.guess:
+        text.append("  [guess]", style="dim")
+    if finding.reasons:
+        text.append(f"  {', '.join(finding.reasons)}", style="dim")
+    return text
