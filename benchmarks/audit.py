@@ -172,7 +172,7 @@ def main() -> int:
 
 
 def _copies(folder: Path, scale: int) -> Path:
-    """Return a temporary folder with the trajectories several times over, so that starting processes is not the cost."""
+    """Return a temporary folder with the trajectories several times over: starting processes must not be the cost."""
     import atexit
     import shutil
     import tempfile
