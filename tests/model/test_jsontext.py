@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import InputError
-from tallystick.model.jsontext import MAX_DEPTH, MAX_NUMBER_CHARS, depth_of, dumps, loads
+from tallystick.model.jsontext import MAX_DEPTH, MAX_NUMBER_CHARS, depth_of, dumps, dumps_slow, exact, loads
 from tallystick.model.values import same
 
 VALUES = st.recursive(
@@ -34,6 +34,20 @@ def test_what_is_written_is_read_back_exactly(value: Any) -> None:
     assert same(again, value)
     assert no_float(again)
     assert dumps(again) == dumps(loads(dumps(again).encode()))
+
+
+@given(value=VALUES | st.integers(-(2**64), 2**64) | st.text(st.characters(max_codepoint=0x2FF)))
+def test_the_fast_writer_writes_what_the_slow_one_writes(value: Any) -> None:
+    assert dumps(value) == dumps_slow(value)
+
+
+@given(value=VALUES | st.lists(st.tuples(st.text(), st.floats(allow_nan=False, allow_infinity=False, width=16))))
+def test_an_exact_copy_is_what_would_be_read_and_shares_nothing(value: Any) -> None:
+    copy, text = exact(value)
+    assert text == dumps(value)
+    assert no_float(copy)
+    assert same(copy, loads(text))
+    assert copy is not value or not isinstance(value, (list, dict))
 
 
 @given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 MISSING: Final = object()
@@ -30,6 +31,7 @@ def split(pointer: str) -> tuple[str, ...]:
     return tuple(tokens)
 
 
+@lru_cache(maxsize=4096)
 def join(tokens: tuple[str | int, ...]) -> str:
     """Return the JSON Pointer of `tokens`."""
     return "".join("/" + str(t).replace("~", "~0").replace("/", "~1") for t in tokens)

@@ -19,6 +19,7 @@ from tallystick.contracts.types import Contract
 from tallystick.errors import InputError, LedgerError
 from tallystick.gates.act import may_act
 from tallystick.gates.settle import settled_by, status_query
+from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict
 from tallystick.model.events import Blob, DoubtSettled, Intent, Receipt, args_digest, blob
 from tallystick.model.proposal import Call
@@ -31,8 +32,8 @@ from tallystick.runtime.letters import collect
 from tallystick.runtime.outcome import Outcome, Status, refusal
 from tallystick.runtime.proposals import Proposal, call_of, exact_args, minted_key, misfit, refusal_body, unusable
 from tallystick.runtime.results import MAX_ERROR_CHARS, MAX_RESULT_BYTES, ToolResult, error_text, result_bytes
-from tallystick.view import ReceiptRecord, effect_of, judge
-from tallystick.view.parse import parse_result
+from tallystick.view import ReceiptRecord, effect_of
+from tallystick.view.fold_calls import reading
 
 MAX_QUERIES: Final = 3
 """Status queries made for one proposal before it is answered with what is still in doubt."""
@@ -214,6 +215,7 @@ class Calls:
                 tool = self.contract.tools[proposal.tool]
                 proposal.idempotency_key = minted_key(self.journal.view, tool, proposal)
             proposal.exact = {**proposal.exact, name: proposal.idempotency_key}
+            proposal.text = jsontext.dumps(proposal.exact)
             proposal.dispatch = {**proposal.dispatch, name: proposal.idempotency_key}
         elif isinstance(given, str) and proposal.idempotency_key is None:
             proposal.idempotency_key = given
@@ -267,10 +269,11 @@ class Calls:
 
     def query(self, tool: str, args_text: str) -> Proposal:
         """Return the proposal of a read the runtime itself makes."""
-        exact, problem = exact_args(None, args_text)
+        exact, text, problem = exact_args(None, args_text)
         return Proposal(
             tool=tool,
             exact=exact,
+            text=text,
             dispatch=exact,
             args_text=None,
             problem=problem,
@@ -448,22 +451,8 @@ class Calls:
         )
         if call is None:
             return body
-        value, text, problem = parse_result(body)
-        if problem is not None and not isinstance(value, str):
-            outcome = "unknown" if call.effect == "write" else "no_effect"
-            return _with_outcome(body, outcome)
-        judged = judge(
-            tool,
-            call.effect,
-            call.args,
-            value,
-            flag=body.flag,
-            text=text,
-            transport_error=body.error,
-            dry_run=body.dry_run,
-            target_ids=tuple(t.id for t in call.targets),
-        )
-        return _with_outcome(body, judged.outcome)
+        _, _, judged = reading(view, call, tool, body)
+        return msgspec.structs.replace(body, outcome=judged.outcome)
 
     def _kept(self, raw: bytes, secrets: tuple[tuple[str, ...], ...]) -> Blob:
         return redact(raw, secrets, self.key) if secrets and self.key is not None else blob(raw)
@@ -528,10 +517,6 @@ def _without_result(body: Receipt, why: str) -> Receipt:
     return msgspec.structs.replace(
         body, result=None, structured=None, native_id=None, error=why, truncated=True, outcome=outcome
     )
-
-
-def _with_outcome(body: Receipt, outcome: Any) -> Receipt:
-    return msgspec.structs.replace(body, outcome=outcome)
 
 
 def _cannot_run(proposal: Proposal, fn: Callable[..., Any] | None) -> Decision | None:

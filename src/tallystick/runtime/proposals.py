@@ -25,7 +25,7 @@ class Proposal:
     """One call somebody wants to run, before it is judged.
 
     Attributes:
-        exact: the arguments as exact JSON values; empty where they are no JSON object.
+        exact: the arguments as exact JSON values; empty where they are no JSON object. `text` is their JSON text.
         dispatch: the values the callable gets: the caller's own, or the exact ones read from the text.
         problem: why the arguments are no JSON object, else None.
         fn: callable given with the call; the registered one where None.
@@ -34,6 +34,7 @@ class Proposal:
 
     tool: str
     exact: dict[str, Any]
+    text: str
     dispatch: dict[str, Any]
     args_text: str | None
     problem: str | None
@@ -47,17 +48,21 @@ class Proposal:
     tries: set[str] = field(default_factory=set)  # doubts a status query was already made for
 
 
-def exact_args(args: object, args_text: str | None) -> tuple[dict[str, Any], str | None]:
-    """Return (arguments as exact JSON values, problem): floats become decimals of their shortest form."""
+def exact_args(args: object, args_text: str | None) -> tuple[dict[str, Any], str, str | None]:
+    """Return (arguments as exact JSON values, their text, problem): floats become decimals of their shortest form."""
     if args is not None and not isinstance(args, Mapping):
-        return {}, f"the arguments are a {type(args).__name__}, not one JSON object"
+        return {}, "{}", f"the arguments are a {type(args).__name__}, not one JSON object"
     try:
-        value = jsontext.loads(jsontext.dumps(dict(args))) if args is not None else jsontext.loads(args_text or "{}")
+        if args is not None:
+            value, text = jsontext.exact(args if type(args) is dict else dict(args))
+        else:
+            value = jsontext.loads(args_text or "{}")
+            text = jsontext.dumps(value)
     except InputError as bad:
-        return {}, bad.message
+        return {}, "{}", bad.message
     if not isinstance(value, dict):
-        return {}, "the arguments are not one JSON object"
-    return value, None
+        return {}, "{}", "the arguments are not one JSON object"
+    return value, text, None
 
 
 def minted_key(view: View, tool: Tool, proposal: Proposal) -> str:
@@ -73,8 +78,7 @@ def call_of(proposal: Proposal, tool: Tool | None, now: Any, key: bytes | None) 
     Where the contract marks arguments secret, all three hold marks in their place: gates, keys and digests never see
     the values, and a later recheck sees what the gate saw.
     """
-    args, raw_text = proposal.exact, proposal.args_text
-    text = jsontext.dumps(args)
+    args, text, raw_text = proposal.exact, proposal.text, proposal.args_text
     if tool is not None and tool.secrets and key is not None:
         args = redact_value(args, tool.secrets, key)
         kept = redact(text.encode("utf-8"), tool.secrets, key)
@@ -108,27 +112,25 @@ def unusable(proposal: Proposal) -> Decision:
     )
 
 
-@lru_cache(maxsize=512)
-def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
+@lru_cache(maxsize=2048)
+def _misfit(fn: Callable[..., Any], names: frozenset[str]) -> str | None:
     try:
-        return inspect.signature(fn)
-    except (TypeError, ValueError):
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # some builtins tell nothing about themselves
         return None
+    try:
+        signature.bind(**dict.fromkeys(names))
+    except TypeError as bad:
+        return str(bad)
+    return None
 
 
 def misfit(fn: Callable[..., Any], args: Mapping[str, Any]) -> str | None:
     """Return why `fn` cannot be called with `args`, or None. Found before anything runs, so nothing is in doubt."""
     try:
-        signature = _signature(fn)
+        return _misfit(fn, frozenset(args))
     except TypeError:  # an unhashable callable
         return None
-    if signature is None:
-        return None
-    try:
-        signature.bind(**args)
-    except TypeError as bad:
-        return str(bad)
-    return None
 
 
 def refusal_body(proposal: Proposal, args: Blob, raw: Blob | None, decision: Decision, mark: str, now: str) -> Refusal:

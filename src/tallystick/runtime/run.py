@@ -290,7 +290,7 @@ class Run(Statements):
         args_text: str | None,
         **rest: Any,
     ) -> Proposal:
-        exact, problem = exact_args(args, args_text)
+        exact, text, problem = exact_args(args, args_text)
         dispatch = exact if args is None or problem is not None else dict(args)
         if fn is not None:
             self._calls.tools.setdefault(tool, fn)
@@ -300,6 +300,7 @@ class Run(Statements):
         return Proposal(
             tool=tool,
             exact=exact,
+            text=text,
             dispatch=dispatch,
             args_text=args_text,
             problem=problem,

@@ -94,28 +94,18 @@ def intent(state: State, body: Intent, sealed: Sealed) -> None:
             state.index.write_at[ref] = record.at
 
 
-def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
-    """Fold what came back for a call, judged at every level."""
-    if sealed.event.actor.role not in ("executor", "runtime", "importer"):
-        return  # only what executed a call can say what came of it
-    call = state.calls.get(body.call) if body.call is not None else None
-    tool = state.contract.tools.get(call.tool) if call is not None else None
+def reading(state: State, call: CallRecord, tool: Tool | None, body: Receipt) -> tuple[Any, str | None, Judged]:
+    """Return (value, text, what came of the call) as a receipt's body tells it.
+
+    The runtime asks before it appends a receipt and the fold asks right after, about the same bytes; the last answer is
+    remembered, so that they are parsed and judged once.
+    """
+    about = (call.id, body.flag, body.error, body.dry_run, body.synthetic)
+    last = state.last_reading
+    if last is not None and last[0] is body.result and last[1] is body.structured and last[2] == about:
+        return last[3]
     value, text, problem = parse_result(body)
-    observed_at = when(body.observed_at or sealed.event.at)
-    observed_seq = call.seq if call is not None else sealed.event.seq
-    proves = body.source != "replica" and not body.synthetic
-    if body.cached_from is not None:
-        original = state.receipt(body.cached_from)
-        if original is not None:
-            observed_seq, observed_at, proves = original.observed_seq, original.observed_at, proves and original.proves
-        else:
-            observed_seq, observed_at = 0, when(body.observed_at)  # before anything this record knows
-    if call is None:
-        judged = Judged("unknown", "result.orphan", "", "the result answers no recorded call")
-    elif body.outcome == "not_started" and sealed.event.actor.role == "runtime":
-        # Only the runtime that would have dispatched the call knows that it never did.
-        judged = Judged("not_started", "result.not_started", "", "the runtime never dispatched the call")
-    elif problem is not None and not isinstance(value, str):
+    if problem is not None and not isinstance(value, str):
         judged = Judged("unknown" if call.effect == "write" else "no_effect", "result.unreadable", "", problem)
     else:
         judged = judge(
@@ -130,6 +120,33 @@ def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
             synthetic=body.synthetic,
             target_ids=tuple(t.id for t in call.targets),
         )
+    state.last_reading = (body.result, body.structured, about, (value, text, judged))
+    return value, text, judged
+
+
+def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
+    """Fold what came back for a call, judged at every level."""
+    if sealed.event.actor.role not in ("executor", "runtime", "importer"):
+        return  # only what executed a call can say what came of it
+    call = state.calls.get(body.call) if body.call is not None else None
+    tool = state.contract.tools.get(call.tool) if call is not None else None
+    observed_at = when(body.observed_at or sealed.event.at)
+    observed_seq = call.seq if call is not None else sealed.event.seq
+    proves = body.source != "replica" and not body.synthetic
+    if body.cached_from is not None:
+        original = state.receipt(body.cached_from)
+        if original is not None:
+            observed_seq, observed_at, proves = original.observed_seq, original.observed_at, proves and original.proves
+        else:
+            observed_seq, observed_at = 0, when(body.observed_at)  # before anything this record knows
+    if call is None:
+        value, text, _ = parse_result(body)
+        judged = Judged("unknown", "result.orphan", "", "the result answers no recorded call")
+    else:
+        value, text, judged = reading(state, call, tool, body)
+        if body.outcome == "not_started" and sealed.event.actor.role == "runtime":
+            # Only the runtime that would have dispatched the call knows that it never did.
+            judged = Judged("not_started", "result.not_started", "", "the runtime never dispatched the call")
     record = ReceiptRecord(
         id=body.id,
         seq=sealed.event.seq,

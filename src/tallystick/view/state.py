@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from tallystick.contracts.types import Contract, Task
 from tallystick.model.events import (
+    Blob,
     ChildRun,
     Confirmation,
     Damage,
@@ -21,6 +23,7 @@ from tallystick.model.events import (
 )
 from tallystick.model.values import EntityRef, instant_of
 from tallystick.view.obligations import instances
+from tallystick.view.outcome import Judged
 from tallystick.view.records import (
     ApprovalRecord,
     CallRecord,
@@ -112,6 +115,7 @@ class State:
         self.children: dict[str, tuple[int, ChildRun]] = {}
         self.evidence_seq = 0
         self.principals = {p.id: p for p in self.task.principals}
+        self.last_reading: tuple[Blob | None, Blob | None, object, tuple[Any, str | None, Judged]] | None = None
         self.index = Index()
 
     def receipt(self, ref: str) -> ReceiptRecord | None:
