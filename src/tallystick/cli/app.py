@@ -15,6 +15,7 @@ import typer
 
 from tallystick import __version__
 from tallystick.cli import console
+from tallystick.cli.audit import audit
 from tallystick.cli.check import check
 from tallystick.cli.demo import demo
 from tallystick.cli.files import export, verify
@@ -59,7 +60,7 @@ def _common(
         console.say(context.get_help())
 
 
-for _command in (demo, check, runs, show, export, verify):
+for _command in (demo, audit, check, runs, show, export, verify):
     app.command()(_command)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from rich.padding import Padding
 from rich.text import Text
 
 from tallystick.cli import console
@@ -51,10 +50,10 @@ def draw(line: Line) -> None:
     head = (f"{event.seq:>5}  {console.when(event.at)}  ", "dim")
     out.print(Text.assemble(head, (f"{event.actor.role:<10}", "dim"), (line.text, _STYLES.get(event.kind, ""))))
     for reason in line.reasons:
-        text = Text.assemble((reason.code, "bold"), f" {console.printable(reason.message)}")
+        text = Text.assemble(" " * 10, (reason.code, "bold"), f" {console.printable(reason.message)}")
         if reason.reverses:
             text.append(f"; what would help: {console.printable(reason.reverses)}", style="dim")
-        out.print(Padding(text, (0, 0, 0, 39)))
+        out.print(text)
 
 
 def to_json(line: Line) -> dict[str, Any]:
