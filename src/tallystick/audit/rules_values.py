@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tallystick.audit.case import Case
 from tallystick.audit.step import Step, is_id_name
-from tallystick.audit.support import follows, said, scaled, spellings, stands
+from tallystick.audit.support import follows, reachable, said, scaled, spellings, stands
 from tallystick.audit.tools import words_of
 
 _AMOUNT_WORDS: Final = frozenset(
@@ -80,9 +80,10 @@ def _number(case: Case, step: Step, name: str, value: Any) -> None:
             pointer=f"/args/{name}",
         )
         return
+    certain = is_id or exact is None or not reachable(case, exact, step.upto)
     case.find(
         "args.unsupported_id" if is_id else "args.unsupported_amount",
-        "error" if step.realised else "warning",
+        "error" if step.realised and certain else "warning",
         f"`{step.call.tool}` was given `{name}` `{value}`, which no user or tool had said",
         step=step,
         pointer=f"/args/{name}",

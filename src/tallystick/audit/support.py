@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
@@ -10,13 +11,17 @@ from tallystick.audit.case import Case
 from tallystick.audit.step import Step
 from tallystick.model.values import plain
 
-_NUMBER: Final = re.compile(rb"\d[\d,]*(?:\.\d+)?")
+_AMOUNT: Final = re.compile(
+    rb'"[\w ]*(?:amount|price|fee|total|cost|differ|refund|discount|balance|charge|credit|paid|tax|rate|value|fare'
+    rb'|point|sum|deposit|tip|quantity|qty)[\w ]*":"?-?(\d+(?:\.\d+)?)'
+    rb"|[$\xa3\xa5]\s?(\d[\d,]*(?:\.\d+)?)|(\d[\d,]*(?:\.\d+)?) ?(?:USD|EUR|GBP|CHF|dollars|euros|\xe2\x82\xac)"
+)
 _EDGE: Final = frozenset(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _DIGITS: Final = frozenset(b"0123456789")
+_NUMBER: Final = re.compile(rb"\d[\d,]*(?:\.\d+)?")
 SCALE: Final = 10_000
-RECENT: Final = 2_000
 MAX_NUMBERS: Final = 400
-"""Bytes of evidence searched first, and distinct numbers tried in pairs, when a number was not said as such."""
+"""Amounts are compared in ten-thousandths; at most so many distinct numbers are tried in pairs."""
 
 
 def spellings(value: Decimal | int) -> tuple[bytes, ...]:
@@ -110,45 +115,50 @@ def scaled(value: Decimal | int) -> int | None:
 
 
 def follows(case: Case, value: int, near: list[int], upto: int) -> bool:
-    """Return whether a number follows by simple arithmetic from `near` numbers and those in the evidence before `upto`.
+    """Return whether an amount follows by simple arithmetic from `near` amounts and those in the evidence.
 
-    All in ten-thousandths. What was said last is tried first; nearly every derived number is found there.
+    A sum of several of the nearest; or a sum, difference or product of two, of which the evidence may give one or both.
+    Only amounts count: any number is the sum of some two of a few hundred. All in ten-thousandths, so exact.
     """
-    if near and (derived(value, near) or value == sum(near) - value):
+    near = [n for n in dict.fromkeys(near) if n != value][:12]
+    sums = {0}
+    for part in near:
+        sums |= {total + part for total in sums}
+    if value in sums:
         return True
-    recent = max(0, upto - RECENT)
-    if derived(value, near + _numbers(case, recent, upto)):
-        return True
-    return recent > 0 and derived(value, near + _numbers(case, 0, upto))
+    return _in_two_steps(value, {*near, *_amounts(case, upto)})
 
 
-def _numbers(case: Case, start: int, upto: int) -> list[int]:
-    """Return the distinct numbers in the evidence between two offsets, latest first, at most `MAX_NUMBERS`.
+def reachable(case: Case, value: int, upto: int) -> bool:
+    """Return whether a number is a sum, difference or product of any two numbers in the evidence before `upto`.
 
-    Digits inside names count too, which can only make an audit milder.
+    A weak sign (digits inside names and dates count too), good only for being milder.
     """
-    found: dict[int, None] = {}
-    for text in dict.fromkeys(reversed(_NUMBER.findall(case.evidence.text, start, upto))):
-        whole, _, part = text.replace(b",", b"").partition(b".")
-        if len(whole) < 16 and len(part) <= 4:
-            found[int(whole) * SCALE + (int(part.ljust(4, b"0")) if part else 0)] = None
-            if len(found) >= MAX_NUMBERS:
-                break
-    return list(found)
+    found = dict.fromkeys(reversed(_NUMBER.findall(case.evidence.text, 0, upto)))
+    known = {_scaled_text(text) for text, _ in zip(found, range(MAX_NUMBERS), strict=False)}
+    return _in_two_steps(value, known)
 
 
-def derived(value: int, parts: list[int]) -> bool:
-    """Return whether a number is a sum, difference or product of two others, or a sum of three of the first two dozen.
-
-    All in ten-thousandths (`scaled`), so the arithmetic is exact.
-    """
-    known = set(parts)
+def _in_two_steps(value: int, known: set[int]) -> bool:
     known.discard(value)
+    known.discard(-1)
     for part in known:
         if value - part in known or value + part in known or part - value in known:
             return True
         if part > SCALE and value * SCALE % part == 0 and value * SCALE // part in known:
             return True
-    few = list(dict.fromkeys(parts))[:24]
-    pairs = {a + b for i, a in enumerate(few) for b in few[i:]}
-    return any(value - part in pairs for part in few)
+    return False
+
+
+def _scaled_text(text: bytes) -> int:
+    """Return a number as written in ten-thousandths, or -1 for one too long or too fine."""
+    whole, _, part = text.replace(b",", b"").partition(b".")
+    if len(whole) >= 16 or len(part) > 4:
+        return -1
+    return int(whole) * SCALE + (int(part.ljust(4, b"0")) if part else 0)
+
+
+def _amounts(case: Case, upto: int) -> Iterator[int]:
+    """Yield the amounts in the evidence before `upto`: numbers with a currency sign, or under a name of an amount."""
+    for match in _AMOUNT.finditer(case.evidence.text, 0, upto):
+        yield _scaled_text(match[1] or match[2] or match[3])

@@ -20,7 +20,10 @@ _SOON: Final = r" (?:now |just |also |successfully |already |went ahead and |gon
 # A character set in front lets the engine skip ahead; the look-behind then checks that the word starts there.
 _CLAIM: Final = re.compile(
     rf"[iw](?:(?<=\bi)|(?<=\bw)e)(?:'ve| have)?{_SOON}(?:{_DONE})\b"
-    rf"|ha(?<=\bha)(?:s|ve) (?:now |just |already )*been (?:successfully |fully )?(?:{_DONE})\b"
+    rf"|ha(?<=\bha)(?:s|ve) (?:now |just |already )*been (?:successfully |fully )?(?:{_DONE}|finalized|confirmed)\b"
+    rf"|\b(?:is|are) now (?:{_DONE}|finalized|confirmed|complete|set|in your)\b"
+    r"|\b(?:changes|bookings?|orders?|requests?|payments?|steps|actions) (?:is|are) (?:confirmed|complete|finalized)\b"
+    r"|^\s*(?:all )?done\b|^\s*(?:all set|added|booked|cancell?ed|refunded|reverted|updated|completed) ?[-.!\u2014]"
 )
 # On the text as written: a literal first letter lets the engine skip to it.
 _FIRST_PERSON: Final = re.compile(rf"I(?<=\bI)(?:['\u2019]ve| have)?{_SOON}(?:{_DONE})\b")
@@ -61,9 +64,15 @@ _OBJECTIONS: Final = tuple(
 )
 _NOT_YET: Final = re.compile(r"before i (?:accept|approve|agree|authori[sz]e)\b")
 _HYPOTHETICAL: Final = re.compile(
-    r"\b(?:preview\w*|would|could|if|once|when|estimate\w*|quote\w*|option|options|never|not|nothing|no)\b|n't\b"
+    r"\b(?:preview\w*|would|could|if|once|when|estimate\w*|quote\w*|option|options|never|not|nothing|no|unchanged|left)\b"
+    r"|as[ -]is\b|n't\b"
 )
 
+_OPENS_DONE: Final = re.compile(
+    r"\s*(?:\*\*)?(?:all |confirmed and )?"
+    r"(?:done|all set|added|booked|cancell?ed|refunded|reverted|updated|completed)\b",
+    re.IGNORECASE,
+)
 _CONDITIONAL: Final = re.compile(r"\b(?:if|unless|why|know|yet)\b")
 
 
@@ -78,12 +87,18 @@ def claim_in(text: str) -> str:
 
 
 def own_claim_in(text: str) -> str:
-    """Return the sentence, plain, in which the speaker says that they did something, or "".
+    """Return the sentence, plain, in which the speaker reports something done in this conversation, or "".
 
-    Sentences about previews, options and what was not done claim no effect.
+    "I cancelled it", and any claim in a text that opens with "Done". Sentences about previews, options and what was
+    not done claim no effect.
     """
     for found in _FIRST_PERSON.finditer(text):
         sentence = plain(_around(text, found))
+        if _HYPOTHETICAL.search(sentence) is None:
+            return sentence
+    if _OPENS_DONE.match(text):
+        low = plain(text)
+        sentence = _sentence(low, _CLAIM)
         if _HYPOTHETICAL.search(sentence) is None:
             return sentence
     return ""
