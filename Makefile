@@ -7,7 +7,7 @@ PINS := requirements/constraints.txt
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint fix pins docs clean
+.PHONY: help demo test check lint fix docs bench pins clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -34,6 +34,9 @@ fix: .venv/.dev ## let ruff fix and format what it can
 docs: .venv/.dev ## write the generated pages again (docs/reference/cli.md)
 	$(BIN)/python -m tests.docs.generate
 
+bench: .venv/.bench ## every benchmark beside its baselines
+	@for each in envelope append decide audit; do echo "== $$each"; $(BIN)/python benchmarks/$$each.py || exit 1; done
+
 pins: ## resolve every dependency again and write requirements/constraints.txt
 	$(PYTHON) requirements/pin.py
 
@@ -52,6 +55,11 @@ clean: ## remove the virtual environment and all caches
 	@echo "installing tallystick into .venv (once)" >&2
 	@$(PIP) install -qq -c $(PINS) pip setuptools
 	@$(PIP) install -qq -c $(PINS) --no-build-isolation -e .
+	@touch $@
+
+.venv/.bench: .venv/.core
+	@echo "installing what the benchmarks compare with into .venv (once)" >&2
+	@$(PIP) install -qq -c $(PINS) --group dev --group bench
 	@touch $@
 
 .venv/.dev: .venv/.core
