@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Self
 
-from tallystick.contracts import EMPTY, Contract, Task, load, load_task, parse, task_text
+from tallystick.contracts import Contract, Task, load, load_task, task_text
 from tallystick.contracts.types import Principal
 from tallystick.errors import InputError
 from tallystick.ledger.memory import MemoryStore
@@ -20,6 +20,7 @@ from tallystick.ledger.store import Store
 from tallystick.model.canonical import digest
 from tallystick.model.events import SEMANTICS, Started, Tenure
 from tallystick.runtime.bounds import Bounds
+from tallystick.runtime.frozen import frozen_in
 from tallystick.runtime.heartbeat import Heartbeat
 from tallystick.runtime.journal import RUNTIME, Clock, Journal
 from tallystick.runtime.run import Run
@@ -209,31 +210,3 @@ class Guard:
     def _made(self, journal: Journal, contract: Contract, bounds: Bounds, key: bytes | None, parent: Run | None) -> Run:
         self.heartbeat.add(journal)
         return Run(self, journal, contract, bounds, key=key, parent=parent)
-
-
-def frozen_in(started: Started, known: Contract | None = None) -> tuple[Contract, Task]:
-    """Return the contract and task a run was started with, from its first event.
-
-    Args:
-        started: the run's first event.
-        known: used in place of compiling the text again, where it is the same contract.
-
-    Raises:
-        InputError: other semantics, or texts that do not match their digests or cannot be compiled.
-    """
-    if started.semantics != SEMANTICS:
-        raise InputError(
-            f"the run is judged by `{started.semantics}`, this version implements `{SEMANTICS}`",
-            fix="use the version of tallystick that wrote it",
-        )
-    if known is not None and known.sha256 == started.contract_sha256:
-        contract = known
-    elif not started.contract:
-        contract = EMPTY
-    else:
-        if digest(started.contract.encode("utf-8")) != started.contract_sha256:
-            raise InputError("the contract's text does not match its digest", where="run.started")
-        contract = parse(started.contract)
-    if digest(started.task.encode("utf-8")) != started.task_sha256:
-        raise InputError("the task's text does not match its digest", where="run.started")
-    return contract, load_task(started.task, contract)

@@ -100,10 +100,11 @@ def reading(state: State, call: CallRecord, tool: Tool | None, body: Receipt) ->
     The runtime asks before it appends a receipt and the fold asks right after, about the same bytes; the last answer is
     remembered, so that they are parsed and judged once.
     """
-    about = (call.id, body.flag, body.error, body.dry_run, body.synthetic)
+    about = (body.flag, body.error, body.dry_run, body.synthetic)
     last = state.last_reading
-    if last is not None and last[0] is body.result and last[1] is body.structured and last[2] == about:
-        return last[3]
+    if (last is not None and last[0] is call and last[1] is body.result and last[2] is body.structured
+            and last[3] == about):  # fmt: skip
+        return last[4]
     value, text, problem = parse_result(body)
     if problem is not None and not isinstance(value, str):
         judged = Judged("unknown" if call.effect == "write" else "no_effect", "result.unreadable", "", problem)
@@ -120,7 +121,7 @@ def reading(state: State, call: CallRecord, tool: Tool | None, body: Receipt) ->
             synthetic=body.synthetic,
             target_ids=tuple(t.id for t in call.targets),
         )
-    state.last_reading = (body.result, body.structured, about, (value, text, judged))
+    state.last_reading = (call, body.result, body.structured, about, (value, text, judged))
     return value, text, judged
 
 
@@ -181,17 +182,19 @@ def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
 def conclude(state: State, call: CallRecord, record: ReceiptRecord, tool: Tool | None) -> None:
     """Update where a call and its effects stand after a receipt. A success is never unmade by a later error."""
     repeats = state.receipt(record.body.cached_from) if record.body.cached_from is not None else None
-    if record.body.source == "replica" or (repeats is not None and repeats.call is call):
-        return  # a replica's answer says nothing about the live call, and its own answer again nothing new
-    state.open_calls.pop(call.id, None)
     if call.effect == "write":
+        if record.body.source == "replica" or (repeats is not None and repeats.call is call):
+            return  # a replica's answer says nothing about the live call, and its own answer again nothing new
         _at_rest(state, call, record.seq)
-    if call.outcome in ("ok", "partial") and record.outcome not in ("ok", "partial"):
+    state.open_calls.pop(call.id, None)
+    effects = state.index.effects_of_call.get(call.id, ())
+    # What counts is an effect of its own: a repeated answer, or a batch with every item refused, was no success.
+    succeeded = any(e.status in ("done", "partial") for e in effects) or (not effects and call.outcome == "ok")
+    if succeeded and record.outcome not in ("ok", "partial"):
         return  # e.g. "already exists" after our own retry: the first success stands
     if call.settled_by is not None and record.outcome not in ("ok", "partial"):
         return
     call.outcome, call.why = record.outcome, record.code
-    effects = state.index.effects_of_call.get(call.id, ())
     if call.effect != "write":
         state.doubts.pop(call.id, None)
         return

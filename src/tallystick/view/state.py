@@ -115,7 +115,9 @@ class State:
         self.children: dict[str, tuple[int, ChildRun]] = {}
         self.evidence_seq = 0
         self.principals = {p.id: p for p in self.task.principals}
-        self.last_reading: tuple[Blob | None, Blob | None, object, tuple[Any, str | None, Judged]] | None = None
+        self.last_reading: (
+            tuple[CallRecord, Blob | None, Blob | None, object, tuple[Any, str | None, Judged]] | None
+        ) = None
         self.index = Index()
 
     def receipt(self, ref: str) -> ReceiptRecord | None:
