@@ -78,6 +78,33 @@ def test_the_commit_mode_is_the_one_asked_for(path: Path, durable: bool) -> None
     assert store._writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
+WRITE = """
+import sys
+from tallystick.ledger.sqlite import SQLiteStore
+from tests.ledger.samples import *
+sys.stdin.readline()
+store = SQLiteStore(sys.argv[1]); lease = store.acquire(sys.argv[2], "child", NOW, 60)
+for event in words(sys.argv[2], 60):
+    store.append(lease, event, durable=event.event.seq % 2 == 0)
+"""
+
+
+def test_processes_may_make_and_fill_one_ledger_at_the_same_time(path: Path, root: Path) -> None:
+    children = [
+        subprocess.Popen([sys.executable, "-c", WRITE, str(path), f"run-{n}"], stdin=subprocess.PIPE, cwd=root)
+        for n in range(4)
+    ]
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write(b"go\n")
+        child.stdin.close()
+    assert [child.wait(timeout=60) for child in children] == [0, 0, 0, 0]
+    store = SQLiteStore(path, read_only=True)
+    for n in range(4):
+        assert list(store.events(f"run-{n}")) == words(f"run-{n}", 60)
+    assert all(r.ok for r in fsck(path))
+
+
 # --- reading only
 
 

@@ -200,7 +200,9 @@ def test_no_bytes_at_all_give_a_traceback(tmp_path: Path, raw: bytes) -> None:
     assert not verify(path).ok
 
 
-def rewritten(path: Path, change: Callable[[list[dict]], object]) -> bytes:
+def rewritten(
+    path: Path, change: Callable[[list[dict]], object], dumps: Callable[[dict], bytes] = rfc8785.dumps
+) -> bytes:
     """Return the export with its events changed and every digest made to fit again, as an attacker would."""
     lines = path.read_bytes().splitlines()
     events = [json.loads(line) for line in lines[1:-1]]
@@ -208,7 +210,7 @@ def rewritten(path: Path, change: Callable[[list[dict]], object]) -> bytes:
     out, head = [lines[0]], model.GENESIS
     for event in events:
         event["prev"] = head
-        raw = rfc8785.dumps(event)
+        raw = dumps(event)
         head = digest(raw)
         out.append(raw)
     out.append(checkpoint("r", Head(seq=len(events), digest=head), NOW, None).line())
@@ -247,6 +249,35 @@ STRUCTURE = {
 @pytest.mark.parametrize("code", STRUCTURE)
 def test_what_no_writer_could_have_written_is_refused_even_when_every_digest_fits(good: Path, code: str) -> None:
     refused(good, rewritten(good, STRUCTURE[code]), code)
+
+
+@pytest.mark.parametrize(
+    "dumps",
+    [
+        lambda e: json.dumps(e, sort_keys=True, separators=(",", ": "), ensure_ascii=False).encode(),
+        lambda e: json.dumps(e, sort_keys=True, separators=(",", ":")).encode(),
+        lambda e: json.dumps(dict(reversed(e.items())), separators=(",", ":"), ensure_ascii=False).encode(),
+        lambda e: rfc8785.dumps(e) + b" ",
+    ],
+    ids=["spaces", "escapes", "order", "tail"],
+)
+def test_another_way_of_writing_the_same_events_is_refused_even_when_every_digest_fits(
+    good: Path, dumps: Callable[[dict], bytes]
+) -> None:
+    """One event, one byte form: otherwise two digests would name the same event."""
+    refused(good, rewritten(good, lambda e: None, dumps), "json.not_canonical")
+
+
+@pytest.mark.parametrize("line", [0, -1])
+def test_the_first_and_the_last_line_have_one_form_too(good: Path, line: int) -> None:
+    lines = good.read_bytes().splitlines()
+    lines[line] = lines[line].replace(b'":', b'": ')
+    refused(good, b"".join(x + b"\n" for x in lines), "json.not_canonical")
+
+
+@pytest.mark.parametrize("change", [{"seq": True}, {"v": True}])
+def test_true_is_no_number(good: Path, change: dict[str, object]) -> None:
+    refused(good, rewritten(good, lambda e: e[0].update(change)))
 
 
 def test_a_second_start_is_refused(good: Path) -> None:
