@@ -141,6 +141,8 @@ def test_a_desk_is_never_made_over_a_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exists"):
         Desk.create(tmp_path / "there.db")
     assert (tmp_path / "there.db").read_text() == "precious"
+    with pytest.raises(InputError, match="folder"):
+        Desk.create(tmp_path / "nowhere" / "desk.db")
     with pytest.raises(InputError, match="no desk"):
         Desk(tmp_path / "missing.db").list_invoices()
     assert not (tmp_path / "missing.db").exists()

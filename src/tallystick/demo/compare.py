@@ -96,14 +96,14 @@ def compare(agent: Agent, job: Job, faults: Faults, *, folder: Path, ledger: Pat
         job: what it is asked.
         faults: strike both desks alike.
         folder: an existing folder without desks in it.
-        ledger: SQLite file the guarded run is appended to; None keeps it in `folder`.
+        ledger: SQLite file the guarded run is appended to; None keeps its ledger in memory.
 
     Raises:
         InputError: a file cannot be made, or a model endpoint cannot be used.
     """
     # The guarded side first: a ledger that cannot be used is found before a model has worked for nothing.
     guarded_desk = Desk.create(folder / "guarded.db", faults)
-    run, events = run_guarded(agent, job, guarded_desk, ledger=ledger or folder / "ledger.db")
+    run, events = run_guarded(agent, job, guarded_desk, ledger=ledger)
     stops = [decision_of(e.body.decision) for e in events if isinstance(e.body, StopDecided)]
     guarded = Side(
         truth=guarded_desk.truth(job.invoice),

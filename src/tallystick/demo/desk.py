@@ -128,24 +128,19 @@ class Desk:
         """
         faults = faults or Faults()
         desk = cls(path)
-        if desk.path.exists():
-            raise InputError("the file exists", where=str(path), fix="name a new file for the desk")
-        if not desk.path.parent.is_dir():
-            raise InputError("its folder does not exist", where=str(path))
-        connection = sqlite3.connect(desk.path, isolation_level=None)
         try:
-            connection.executescript(_TABLES)
-            connection.execute("BEGIN")
-            connection.executemany(
-                "INSERT INTO invoice VALUES (?, ?, ?, ?, ?)", [(i, v, c, d, s) for i, v, c, d, s in _SEED]
-            )
-            connection.executemany(
-                "INSERT INTO payment (invoice, cents) VALUES (?, ?)", [(i, c) for i, _, c, _, s in _SEED if s == "paid"]
-            )
-            connection.executemany("INSERT INTO fault VALUES (?, ?)", [(name, 1) for name in faults.names])
-            connection.execute("COMMIT")
-        finally:
-            connection.close()
+            desk.path.touch(exist_ok=False)
+        except FileExistsError:
+            raise InputError("the file exists", where=str(path), fix="name a new file for the desk") from None
+        except FileNotFoundError:
+            raise InputError("its folder does not exist", where=str(path)) from None
+        with desk._connection() as db:
+            for statement in filter(str.strip, _TABLES.split(";")):
+                db.execute(statement)
+            db.executemany("INSERT INTO invoice VALUES (?, ?, ?, ?, ?)", _SEED)
+            paid = [(number, cents) for number, _, cents, _, status in _SEED if status == "paid"]
+            db.executemany("INSERT INTO payment (invoice, cents) VALUES (?, ?)", paid)
+            db.executemany("INSERT INTO fault VALUES (?, ?)", [(name, 1) for name in faults.names])
         return desk
 
     def tools(self) -> Mapping[str, Callable[..., Any]]:

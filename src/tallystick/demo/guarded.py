@@ -52,7 +52,7 @@ class GuardedPort:
         return answer
 
 
-def run_guarded(agent: Agent, job: Job, desk: Desk, *, ledger: Path) -> tuple[str, tuple[Event, ...]]:
+def run_guarded(agent: Agent, job: Job, desk: Desk, *, ledger: Path | None) -> tuple[str, tuple[Event, ...]]:
     """Run `agent` on `job` under guard and return the run's id and its events, as the ledger has them.
 
     An agent that stops without an accepted "done" leaves a run that ended honestly: IN_DOUBT, BLOCKED or UNCERTIFIED.

@@ -45,7 +45,7 @@ def run_demo(
 
     Args:
         out: where the table, or with `json` one JSON object, is written.
-        ledger: SQLite file the guarded run is kept in; None throws it away with the desks.
+        ledger: SQLite file the guarded run is kept in; None keeps it in memory and throws it away.
         model: model name at `base_url`; None runs the scripted agent.
         base_url: OpenAI-compatible endpoint, e.g. `http://127.0.0.1:8080/v1`.
         api_key: sent as a bearer token to `base_url`.
