@@ -52,7 +52,7 @@ def uncited(view: View, contract: Contract, claim: Claim) -> Iterator[Reason]:
         reverses=f"a citation of `{holder.id}`" if holder is not None else "a read that shows it, and its citation",
         where=claim.field,
     )
-    if holder is None and view.said:
+    if holder is None:
         yield Reason(
             code="claim.value_absent",
             message=f"no receipt of this run states `{claim.field}`; words that say so are not evidence",

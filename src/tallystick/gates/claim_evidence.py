@@ -112,7 +112,7 @@ def _unpaired(view: View, ref: str, receipt: ReceiptRecord) -> Reason | None:
 
 def worth(view: View, contract: Contract, claim: Claim, receipt: ReceiptRecord) -> list[Reason]:
     """Return every reason why a paired receipt cannot support a claim about the claim's subject."""
-    reasons = [*outcome(receipt), *_echo(contract, receipt)]
+    reasons = [*(r for r in outcome(receipt) if not _rejection(claim, receipt, r)), *_echo(contract, receipt)]
     subject = claim.subject
     if subject is not None and not records(contract, receipt, subject):
         reasons.append(_other(receipt, subject))
@@ -123,6 +123,16 @@ def worth(view: View, contract: Contract, claim: Claim, receipt: ReceiptRecord) 
     if claim.as_of is not None:
         reasons.extend(_older_than(view, receipt, claim.as_of))
     return reasons
+
+
+def _rejection(claim: Claim, receipt: ReceiptRecord, reason: Reason) -> bool:
+    """That a write had no effect is shown by the very receipt that says so."""
+    return (
+        _is_event(claim, receipt)
+        and claim.value is False
+        and receipt.outcome == "no_effect"
+        and reason.code == receipt.code
+    )
 
 
 def _is_event(claim: Claim, receipt: ReceiptRecord) -> bool:

@@ -272,11 +272,16 @@ def _effect(view: View, claim: Claim, receipt: ReceiptRecord) -> Support:
             return Support(supported=True)
         left = [e.item or call.tool for e in mine if e.status != "done"]
         return Support(reasons=[_not_done(receipt, left)])
-    if claim.value is False and done:
-        return Support(reasons=[denied(receipt)])
     if claim.quantifier == "count":
         return Support(supported=True)  # counted over all cited receipts, in the claim gate
-    return Support(reasons=[_mismatch(claim, receipt, done, "claim.mismatch", "")])
+    if claim.value is not False:
+        return Support(reasons=[_mismatch(claim, receipt, done, "claim.type", f"`{claim.field}` is true or false")])
+    if done:
+        return Support(reasons=[denied(receipt)])
+    if mine and all(e.status == "no_effect" for e in mine):
+        return Support(supported=True)
+    text = "whether it was done is not known"
+    return Support(reasons=[_mismatch(claim, receipt, None, "claim.unsupported", text)])
 
 
 def _not_done(receipt: ReceiptRecord, left: list[str]) -> Reason:
