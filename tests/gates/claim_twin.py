@@ -118,7 +118,7 @@ def outcome_codes(call: Asked, answer: Answered, denial: bool = False) -> set[st
     codes = {"receipt.replica"} if answer.replica else set()
     if answer.outcome == "ok" or (denial and answer.outcome == "no_effect"):
         return codes
-    if call.done:
+    if call.tool == "pay" and call.done:
         return codes | {"claim.contradicted_earlier"}
     codes.add(answer.code)
     if call.doubtful and answer.outcome == "unknown" and call.live:
@@ -354,7 +354,7 @@ def stop(events: tuple[e.Sealed, ...], contract: Contract, proposal: Stop) -> se
     for c in calls:
         if c.doubtful:
             codes.add("doubt.open")
-        elif not c.live and c.tool != "pay":
+        elif not c.answers and c.tool != "pay":
             codes.add("call.open")
     slots = [c.slot for c in proposal.claims if c.slot is not None]
     if "amount" not in slots:

@@ -156,7 +156,7 @@ def outcome(receipt: ReceiptRecord) -> Iterator[Reason]:
         return
     if receipt.outcome in ("ok", "partial") or (call.settled_by is not None and call.outcome == "ok"):
         return
-    if call.outcome in ("ok", "partial"):
+    if call.effect == "write" and call.outcome in ("ok", "partial"):
         first = next((r for r in call.receipts if r.outcome in ("ok", "partial")), None)
         yield Reason(
             code="claim.contradicted_earlier",
