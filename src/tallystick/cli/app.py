@@ -19,6 +19,8 @@ from tallystick.cli.audit import audit
 from tallystick.cli.check import check
 from tallystick.cli.demo import demo
 from tallystick.cli.files import export, verify
+from tallystick.cli.people import approve, settle
+from tallystick.cli.recheck import recheck
 from tallystick.cli.runs import runs, show
 from tallystick.errors import ForgedEventError, TallystickError
 
@@ -60,7 +62,7 @@ def _common(
         console.say(context.get_help())
 
 
-for _command in (demo, audit, check, runs, show, export, verify):
+for _command in (demo, audit, check, runs, show, recheck, verify, export, settle, approve):
     app.command()(_command)
 
 

@@ -80,7 +80,7 @@ def verify(
 
     Only with --key can the answer be "authentic"; without it a good file is "intact, unauthenticated".
     """
-    if _is_sqlite(file):
+    if is_sqlite(file):
         if key is not None:
             raise InputError("a ledger carries no signature", where=str(file), fix="export the run, and verify that")
         results = fsck(file)
@@ -102,7 +102,8 @@ def verify(
     return 0 if all(r.ok for r in results) else 1
 
 
-def _is_sqlite(file: Path) -> bool:
+def is_sqlite(file: Path) -> bool:
+    """Return whether `file` starts as SQLite files do, so that it is meant as a ledger."""
     with file.open("rb") as stream:
         return stream.read(len(_SQLITE)) == _SQLITE
 

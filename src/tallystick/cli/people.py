@@ -1,0 +1,269 @@
+"""`tallystick approve` and `tallystick settle`: what only a person (or a service) with a key may say.
+
+Run them where the key is, out of the agent's reach; see docs/threat-model.md. Both sign an event and put it in the
+ledger's inbox; the run's writer takes it in before its next decision, and where nobody writes the run it is taken in at
+once.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import typer
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tallystick.cli import console
+from tallystick.cli.console import Json
+from tallystick.cli.runs import LedgerArgument, choose, reading
+from tallystick.errors import InputError
+from tallystick.ledger.keys import public_bytes, signing_key
+from tallystick.ledger.sqlite import SQLiteStore
+from tallystick.ledger.store import Store
+from tallystick.model import jsontext
+from tallystick.model.values import instant_of
+from tallystick.runtime.letters import Signed
+from tallystick.runtime.listing import listed
+from tallystick.runtime.pending import Pending, pending
+from tallystick.runtime.principals import deliver, signed_approval, signed_settlement, view_of
+from tallystick.view import View
+from tallystick.view.records import CallRecord
+
+_SPAN: Final = re.compile(r"(\d{1,6})([smhd])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+RunOption = Annotated[
+    str | None, typer.Option("--run", metavar="RUN", help="Run id; may be left out where the ledger has one run.")
+]
+KeyOption = Annotated[
+    Path | None, typer.Option("--key", metavar="FILE", help="The principal's signing key (Ed25519, PEM, mode 0600).")
+]
+AsOption = Annotated[
+    str | None,
+    typer.Option("--as", metavar="ID", help="Which principal, where several of the run's principals share the key."),
+]
+
+
+def approve(
+    ledger: LedgerArgument,
+    refusal: Annotated[
+        int | None,
+        typer.Argument(metavar="NUMBER", help="The refusal's event number, as listed. Without it, list what waits."),
+    ] = None,
+    run: RunOption = None,
+    key: KeyOption = None,
+    principal: AsOption = None,
+    deny: Annotated[bool, typer.Option("--deny", help="Deny the call instead.")] = False,
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", metavar="WHEN", help="15m, 2h, 1d or an RFC 3339 instant. Default: never."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Approve (or deny) one call that waits for a principal; without NUMBER, list the calls that wait.
+
+    An approval is signed, good once, for this tool with these very arguments in this run. The agent proposes the call
+    again to use it.
+    """
+    with reading(ledger) as store:
+        chosen = choose(store, run, ledger)
+        view = view_of(store, chosen)
+    calls = pending(view, view.contract)
+    if refusal is None:
+        _list_pending(chosen, calls, json=json)
+        return
+    call = next((c for c in calls if c.refusal == refusal), None)
+    if call is None:
+        raise InputError(
+            f"no call waits under the number {refusal}",
+            where=f"run `{chosen}`",
+            fix=f"`tallystick approve {ledger} --run {chosen}` lists what waits",
+        )
+    who, signer = _signer(view, key, principal)
+    decision: Literal["approve", "deny"] = "deny" if deny else "approve"
+    body = signed_approval(
+        chosen,
+        who,
+        signer,
+        call.tool,
+        args_sha256=call.args_sha256,
+        decision=decision,
+        expires=_instant(expires),
+        condition=call.condition,
+    )
+    told = _deliver(ledger, chosen, body)
+    if json:
+        console.emit(
+            {
+                "run": chosen,
+                "approval": body.id,
+                "decision": decision,
+                "principal": who,
+                "tool": call.tool,
+                "args_sha256": call.args_sha256,
+                "expires": body.expires or None,
+                "recorded": told,
+            }
+        )
+        return
+    done = "denied" if deny else "approved"
+    console.say(f"{done} by {who}: {call.tool}({jsontext.dumps(call.args)}), once; {_where(told)}")
+
+
+def settle(
+    ledger: LedgerArgument,
+    call: Annotated[
+        str | None, typer.Argument(metavar="CALL", help="The call, as listed. Without it, list the calls in doubt.")
+    ] = None,
+    run: RunOption = None,
+    key: KeyOption = None,
+    principal: AsOption = None,
+    happened: Annotated[
+        bool | None, typer.Option("--happened/--did-not-happen", help="What the call in doubt came to.")
+    ] = None,
+    text: Annotated[str, typer.Option("--note", metavar="TEXT", help="How you know; kept in the record.")] = "",
+    json: Json = False,
+) -> None:
+    """Settle a call in doubt by a principal's signed word; without CALL, list the calls in doubt.
+
+    A call is in doubt where nobody knows whether it took effect. Nothing like it runs, and no run is certified, until a
+    status query of the contract or a principal has settled it. Look before you sign.
+    """
+    with reading(ledger) as store:
+        chosen = choose(store, run, ledger)
+        view = view_of(store, chosen)
+        doubtful = _doubtful(store, chosen, view)
+    if call is None:
+        _list_doubts(chosen, doubtful, json=json)
+        return
+    if call not in doubtful:
+        raise InputError(
+            f"the call `{call}` is not in doubt",
+            where=f"run `{chosen}`",
+            fix=f"`tallystick settle {ledger} --run {chosen}` lists the calls that are",
+        )
+    if happened is None:
+        raise InputError("say what the call came to", fix="give --happened or --did-not-happen")
+    who, signer = _signer(view, key, principal)
+    body = signed_settlement(chosen, who, signer, call, "ok" if happened else "no_effect", text)
+    told = _deliver(ledger, chosen, body)
+    if json:
+        console.emit({"run": chosen, "call": call, "outcome": body.outcome, "principal": who, "recorded": told})
+        return
+    said = "it happened" if happened else "it did not happen"
+    console.say(f"settled by {who}: {doubtful[call].tool} ({call}): {said}; {_where(told)}")
+
+
+def _doubtful(store: Store, run: str, view: View) -> dict[str, CallRecord]:
+    """Return the calls in doubt; where the run's writer is gone, also those it left without a receipt."""
+    standing = next((one.standing for one in listed(store, datetime.now(UTC)) if one.row.run == run), "ended")
+    open_calls = {} if standing == "live" else {name: view.calls[name] for name in view.open_calls}
+    return {**open_calls, **view.doubts}
+
+
+def _deliver(ledger: Path, run: str, body: Signed) -> bool:
+    with _writing(ledger) as store:
+        return deliver(
+            store,
+            run,
+            body,
+            clock=lambda: datetime.now(UTC),
+            holder=f"{platform.node() or 'host'}:{os.getpid()} (tallystick)",
+            take_expired=True,
+        )
+
+
+@contextmanager
+def _writing(ledger: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(ledger)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _signer(view: View, key: Path | None, principal: str | None) -> tuple[str, Ed25519PrivateKey]:
+    """Return who signs, and the key: the run's principal whose public key it is."""
+    if key is None:
+        raise InputError("this has to be signed", fix="give the principal's signing key with --key FILE")
+    if not key.exists():  # `signing_key` would make one, which is no principal's
+        raise InputError("there is no such key", where=str(key), fix="check the path")
+    signer = signing_key(key)
+    public = public_bytes(signer)
+    theirs = [p.id for p in view.task.principals if p.public_key == public]
+    if principal is not None:
+        theirs = [name for name in theirs if name == principal]
+    if len(theirs) == 1:
+        return theirs[0], signer
+    if theirs:
+        raise InputError("several principals share this key", fix=f"give --as with one of {', '.join(theirs)}")
+    known = ", ".join(p.id for p in view.task.principals) or "none"
+    whose = f"`{principal}`" if principal is not None else "a principal of the run"
+    raise InputError(
+        f"it is not the key of {whose}",
+        where=str(key),
+        fix=f"a run's principals and their keys are named at its start; this one has {known}",
+    )
+
+
+def _instant(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    span = _SPAN.fullmatch(text)
+    if span is not None:
+        return datetime.now(UTC) + timedelta(**{_UNITS[span[2]]: int(span[1])})
+    try:
+        return instant_of(text)
+    except ValueError:
+        raise InputError(
+            f"`{text}` is no span and no instant", where="--expires", fix="15m, 2h, 1d or 2026-12-01T12:00:00Z"
+        ) from None
+
+
+def _list_pending(run: str, calls: tuple[Pending, ...], *, json: bool) -> None:
+    if json:
+        console.emit({"run": run, "pending": [_pending_json(c) for c in calls]})
+        return
+    if not calls:
+        console.note(f"run {run}: no call waits for a principal")
+    for call in calls:
+        console.say(f"{call.refusal}  {call.tool}({jsontext.dumps(call.args)})")
+        console.say(f"   {', '.join(call.codes)}: {call.message}")
+
+
+def _pending_json(call: Pending) -> dict[str, Any]:
+    return {
+        "number": call.refusal,
+        "tool": call.tool,
+        "args": call.args,
+        "args_sha256": call.args_sha256,
+        "codes": list(call.codes),
+        "condition": call.condition,
+        "message": call.message,
+    }
+
+
+def _list_doubts(run: str, calls: dict[str, CallRecord], *, json: bool) -> None:
+    if json:
+        found = [
+            {"call": c.id, "tool": c.tool, "args": c.args, "why": c.why, "at": c.at.isoformat() if c.at else None}
+            for c in calls.values()
+        ]
+        console.emit({"run": run, "in_doubt": found})
+        return
+    if not calls:
+        console.note(f"run {run}: nothing is in doubt")
+    for call in calls.values():
+        at = f", {console.when(call.at.isoformat())}" if call.at else ""
+        console.say(f"{call.id}  {call.tool}({jsontext.dumps(call.args)}){at}")
+        console.say(f"   {call.why or 'no receipt: nobody knows whether it took effect'}")
+
+
+def _where(recorded: bool) -> str:
+    return "it is in the record" if recorded else "posted; the run's writer takes it in before its next decision"
