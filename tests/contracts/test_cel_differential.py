@@ -133,7 +133,8 @@ def test_edges_of_cel_are_where_cel_puts_them(text: str, answer: Any) -> None:
 
 PIECES = [
     "n", "m.a", "1", "-", "!", "(", ")", "[", "]", ",", ".", "?", ":", "+", "*", "&&", "||", "==", "<", "in",
-    "has(n.a)", "'x'", "true", "null", "if", "xs.all(i, i > 0)", "f(1)", "0x1F", " ", "// c\n", "007", "`a`", ".5", "1.5e3",
+    "has(n.a)", "'x'", "true", "null", "if", "xs.all(i, i > 0)", "f(1)",
+    "0x1F", " ", "// c\n", "007", "`a`", ".5", "1.5e3",
 ]  # fmt: skip
 
 

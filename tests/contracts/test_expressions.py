@@ -38,7 +38,8 @@ def eur(text: str) -> Money:
 
 ENV: Mapping[str, Any] = {
     "args": {"amount": eur("420.00"), "n": 3, "paid": None, "rate": Decimal("0.15"),
-             "dollars": Money(Decimal(1), "USD"), "price": Money(Decimal(5), "USD"), "tags": ("a", "b"), "ids": frozenset({"I-1", "I-2"}),
+             "dollars": Money(Decimal(1), "USD"), "price": Money(Decimal(5), "USD"), "tags": ("a", "b"),
+             "ids": frozenset({"I-1", "I-2"}),
              "lines": (eur("1.10"), eur("2.20")), "weight": Quantity(Decimal("1.5"), "kg"), "other": 7},
     "invoice": {"amount_due": eur("420"), "status": "open", "due": date(2026, 12, 3), "delivered": False,
                 "sent": datetime(2026, 11, 30, 12, tzinfo=UTC)},

@@ -67,12 +67,13 @@ def validate_args(tool: Tool, args: Mapping[str, Any]) -> list[Problem]:
         except ValueError as bad:
             problems.append(_problem("", f"the arguments cannot be checked: {str(bad)[:200]}"))
     said = tool.args_schema.get("required", ()) if tool.args_schema is not None and problems else ()
+    wrong = {p.pointer for p in problems}
     for name, type_ in tool.args.items():
         if name not in args:
             if not type_.optional and name not in said:
                 problems.append(_problem(f"/{name}", f"argument `{name}` is missing", f"give it, as {type_}"))
             continue
-        if type_.name == "json":
+        if type_.name == "json" or join((name,)) in wrong:
             continue
         try:
             exact(type_, args[name], args)

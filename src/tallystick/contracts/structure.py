@@ -13,6 +13,7 @@ IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 _IDENTIFIER_HINT: Final = "letters, digits and `_`, not starting with a digit"
 TOOL_NAME: Final = "[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}"
 ROLE_ANY: Final = "any"
+_SOME: Final = r"[\s\S]+"
 _EXPR: Final = Words(doc="a CEL expression")
 _POINTER: Final = "(/([^/~*]|~0|~1)*)*"
 _POINTER_STAR: Final = "(/([^/~]|~0|~1)*)*"
@@ -55,13 +56,13 @@ _REQUIREMENT_FIELDS: Final[dict[str, Shape]] = {
     "fact": Words(doc="a CEL expression over args and entity facts that must be true"),
     "known": _ENTITY,
     "confirmed": _ENTITY,
-    "arg": Words(doc="an argument that must equal what a receipt says", pattern=".+"),
+    "arg": Words(doc="an argument that must equal what a receipt says", pattern=_SOME),
     "equals": Words(doc="`TOOL./POINTER`: where the newest good receipt says it",
                     examples=("pay_invoice./receipt_file",)),
     "read": Words(doc="a tool that must have answered well", pattern=TOOL_NAME),
     "previewed": Listing(item=Words(), minimum=1, doc="arguments in which the preview and the call must agree"),
     "with": Words(doc="a CEL expression over the read's `args` and `result`, or over `args` and `preview`"),
-    "approval": Words(doc=f"role whose signed approval is needed, or `{ROLE_ANY}`", pattern=".+"),
+    "approval": Words(doc=f"role whose signed approval is needed, or `{ROLE_ANY}`", pattern=_SOME),
     "when": Words(doc="applies only where this CEL expression is true; unknown counts as true"),
     "fresh": Words(doc="`since last write`, or a time", pattern=f"since last write|{DURATION}",
                    hint="`since last write`, or a time such as `10m`"),
@@ -114,9 +115,9 @@ _TOOL: Final = Named(
             "yields": Fields(rest=Choice(mapping=_YIELD, listing=Listing(item=_YIELD, minimum=1)), names=IDENTIFIER,
                              hint=_IDENTIFIER_HINT, doc="facts a good result establishes, by entity"),
             "once_per": _texts("values that identify the effect"),
-            "idempotency_arg": Words(doc="argument that carries an idempotency key", pattern=".+"),
+            "idempotency_arg": Words(doc="argument that carries an idempotency key", pattern=_SOME),
             "dedupes_by_key": Flag(doc="the tool promises one effect per key"),
-            "needs_approval": Words(doc=f"role, or `{ROLE_ANY}`", pattern=".+"),
+            "needs_approval": Words(doc=f"role, or `{ROLE_ANY}`", pattern=_SOME),
             "ok": Words(doc="CEL over result and args: it succeeded"),
             "no_effect": Words(doc="CEL over result and args: nothing happened"),
             "pending": Words(doc="CEL over result and args: not finished yet"),
@@ -125,7 +126,7 @@ _TOOL: Final = Named(
             "echoes": Fields(rest=_pointer("where the result repeats the argument"), doc="argument → pointer"),
             "batch": Fields(
                 known={
-                    "arg": Words(doc="the argument that is the list", pattern=".+"),
+                    "arg": Words(doc="the argument that is the list", pattern=_SOME),
                     "key": _pointer("where the id is in an item"),
                     "results": _pointer("where the answers are", star=True),
                     "result_key": _pointer("where the id is in an answer"),
@@ -139,7 +140,7 @@ _TOOL: Final = Named(
                     known={
                         "flag": _pointer("a boolean that says the answer is complete"),
                         "next": _pointer("a next-page marker; complete where it is missing, null, empty or false"),
-                        "page_arg": Words(doc="argument that selects the page", pattern=".+"),
+                        "page_arg": Words(doc="argument that selects the page", pattern=_SOME),
                         "page_size": Whole(doc="items of a full page", minimum=1),
                         "items": _pointer("the list of items"),
                         "degraded": Listing(item=_pointer("a quality flag"), minimum=1),
@@ -246,8 +247,8 @@ TASK_FILE: Final = Fields(
         "principals": Listing(
             item=Fields(
                 known={
-                    "id": Words(pattern=".+"),
-                    "role": Words(pattern=".+"),
+                    "id": Words(pattern=_SOME),
+                    "role": Words(pattern=_SOME),
                     "public_key": Words(pattern="[0-9a-f]{64}", hint="64 hexadecimal digits", doc="Ed25519"),
                 },
                 required=("id", "role", "public_key"),
