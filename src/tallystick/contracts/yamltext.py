@@ -80,7 +80,9 @@ def read(text: str, source: str | None = None) -> Text:
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         words = " ".join(str(part) for part in (bad.context, bad.problem) if part)
         fix = "indent with spaces" if "'\\t'" in words else None
-        if "flow" in words:
+        if "mapping values are not allowed" in words:
+            fix = "put text that contains `: ` in quotes"
+        elif "flow" in words:
             fix = "inside `{…}` and `[…]`, put text with any of `, ? : [ ] { } #` in quotes"
         raise _error(f"not YAML: {words[:300]}", source, place, fix) from None
     except yaml.YAMLError as bad:
