@@ -22,7 +22,8 @@ _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "
 
 def is_message(value: Any) -> bool:
     """Return whether a JSON value is one chat message."""
-    return isinstance(value, dict) and value.get("role") in _ROLES
+    role = value.get("role") if isinstance(value, dict) else None
+    return isinstance(role, str) and role in _ROLES
 
 
 def is_record(value: Any) -> bool:
