@@ -176,12 +176,12 @@ class Closing:
             if self._left:
                 return self._calls.status
             self._left = True
-            try:
+            # Where the ledger cannot be written, the record says no more; what it says is honest: doubt where it was.
+            with contextlib.suppress(LedgerError):
                 self._flush()
+            with contextlib.suppress(LedgerError):
                 if reason is not None and journal.view.ended is None and journal.broken != "lease.lost":
                     self.end("ledger.broken" if journal.broken else reason)
-            except LedgerError:
-                pass  # the record cannot say more; what it says is honest: no end, and doubt where it was
             journal.broken = journal.broken or "run.left"
             self._calls.when_idle = self._release
             if not self._calls.unfinished:

@@ -43,6 +43,8 @@ class Pending:
 
 def pending(view: View, contract: Contract) -> tuple[Pending, ...]:
     """Return the newest refusal of each call that waits for a principal only, and that would still be refused."""
+    if view.ended is not None:
+        return ()
     found: dict[tuple[str, str], Pending] = {}
     for seq, body in view.refusals:
         decision = decision_of(body.decision)
@@ -53,7 +55,7 @@ def pending(view: View, contract: Contract) -> tuple[Pending, ...]:
         if now is None:
             continue
         call = Call(tool=body.tool, args=args, now=now, wish=body.wish)
-        now_codes = may_act(view, contract, call).codes if view.ended is None else decision.codes
+        now_codes = may_act(view, contract, call).codes
         if not now_codes or not WAITING.issuperset(now_codes):
             found.pop((body.tool, args_digest(args)), None)
             continue
