@@ -50,7 +50,7 @@ def test_arguments_that_fit_have_no_problem() -> None:
         ({"invoice_id": "I-7", "amount": True}, ["/amount"]),
         ({"invoice_id": "", "amount": "1", "note": "c", "x": 1}, ["", "/invoice_id", "/note"]),
         ({"invoice_id": "I-7", "amount": Decimal("NaN")}, ["/amount"]),
-        ({"invoice_id": "I-7", "amount": "1", "note": {1, 2}}, ["", "/note"]),
+        ({"invoice_id": "I-7", "amount": "1", "note": {1, 2}}, [""]),
     ],
 )
 def test_every_argument_that_does_not_fit_is_named(args: dict[str, Any], pointers: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import jsonschema_rs
@@ -12,12 +13,26 @@ from tallystick.contracts.types import Tool
 from tallystick.errors import InputError, Problem
 from tallystick.model import jsontext
 from tallystick.model.pointer import join
+from tallystick.model.values import Type
 
 MAX_PROBLEMS: Final = 20
 """Most problems of one call that are listed."""
 _MAX_CACHED: Final = 4_096
-_VALIDATORS: dict[int, tuple[Mapping[str, Any], Any]] = {}
-"""id of a schema → (the schema, kept alive so that the id stays its own, and its validator)."""
+_FROM_SCHEMA: Final = {"string": "string", "integer": "integer", "boolean": "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """What a tool's arguments are checked with; `tool` is kept so that its `id` stays its own."""
+
+    tool: Tool
+    validator: Any
+    needed: frozenset[str]  # declared arguments that must be there
+    typed: tuple[tuple[str, Type], ...]  # declared types that say more than the schema does
+
+
+_CHECKS: dict[int, _Checks] = {}
+_NOTHING: Final[set[str]] = set()
 
 
 def _no_fetch(uri: str) -> Any:
@@ -38,15 +53,37 @@ def compile_schema(schema: Mapping[str, Any]) -> Any:
         raise ValueError(bad.message) from None
 
 
-def _validator(schema: Mapping[str, Any]) -> Any:
-    found = _VALIDATORS.get(id(schema))
+def schema_types(schema: Mapping[str, Any]) -> dict[str, Type]:
+    """Return the types a JSON Schema of arguments states.
+
+    A JSON Schema knows no currency and no scale, so its `number` stays untyped until a contract declares it.
+    """
+    types: dict[str, Type] = {}
+    properties, required = schema.get("properties"), schema.get("required")
+    wanted = set(required) if isinstance(required, list) else set()
+    for arg, prop in (properties if isinstance(properties, Mapping) else {}).items():
+        stated = prop.get("type") if isinstance(prop, Mapping) else None
+        name = _FROM_SCHEMA.get(stated, "json") if isinstance(stated, str) else "json"
+        types[arg] = Type(name=name, optional=arg not in wanted)
+    return types
+
+
+def _checks(tool: Tool) -> _Checks:
+    found = _CHECKS.get(id(tool))
     if found is not None:
-        return found[1]
-    validator = compile_schema(schema)
-    if len(_VALIDATORS) >= _MAX_CACHED:
-        _VALIDATORS.clear()
-    _VALIDATORS[id(schema)] = (schema, validator)
-    return validator
+        return found
+    schema = tool.args_schema
+    stated = schema_types(schema) if schema is not None else {}
+    found = _Checks(
+        tool=tool,
+        validator=compile_schema(schema) if schema is not None else None,
+        needed=frozenset(name for name, type_ in tool.args.items() if not type_.optional),
+        typed=tuple((n, t) for n, t in tool.args.items() if t.name != "json" and stated.get(n) != t),
+    )
+    if len(_CHECKS) >= _MAX_CACHED:
+        _CHECKS.clear()
+    _CHECKS[id(tool)] = found
+    return found
 
 
 def validate_args(tool: Tool, args: Mapping[str, Any]) -> list[Problem]:
@@ -56,24 +93,28 @@ def validate_args(tool: Tool, args: Mapping[str, Any]) -> list[Problem]:
     A declared argument that is not optional (`?`) must be there.
     """
     problems: list[Problem] = []
-    if tool.args_schema is not None:
-        try:
-            validator = _validator(tool.args_schema)
-            if not validator.is_valid(args):
-                for error in validator.iter_errors(args):
-                    problems.append(_problem(join(tuple(error.instance_path)), str(error.message)))
-                    if len(problems) >= MAX_PROBLEMS:
-                        break
-        except ValueError as bad:
-            problems.append(_problem("", f"the arguments cannot be checked: {str(bad)[:200]}"))
-    said = tool.args_schema.get("required", ()) if tool.args_schema is not None and problems else ()
-    wrong = {p.pointer for p in problems}
-    for name, type_ in tool.args.items():
-        if name not in args:
-            if not type_.optional and name not in said:
-                problems.append(_problem(f"/{name}", f"argument `{name}` is missing", f"give it, as {type_}"))
-            continue
-        if type_.name == "json" or join((name,)) in wrong:
+    try:
+        checks = _checks(tool)
+        if checks.validator is not None and not checks.validator.is_valid(args):
+            for error in checks.validator.iter_errors(args):
+                problems.append(_problem(join(tuple(error.instance_path)), str(error.message)))
+                if len(problems) >= MAX_PROBLEMS:
+                    break
+    except ValueError as bad:
+        return [_problem("", f"the arguments cannot be checked: {str(bad)[:200]}")]
+    if problems:
+        missing = tool.args_schema.get("required", ()) if tool.args_schema is not None else ()
+        wrong = {p.pointer for p in problems} | {join((name,)) for name in missing if name not in args}
+    else:
+        wrong = _NOTHING
+    if not args.keys() >= checks.needed:
+        problems.extend(
+            _problem(join((name,)), f"argument `{name}` is missing", f"give it, as {tool.args[name]}")
+            for name in tool.args
+            if name in checks.needed and name not in args and join((name,)) not in wrong
+        )
+    for name, type_ in checks.typed:
+        if name not in args or (wrong and join((name,)) in wrong):
             continue
         try:
             exact(type_, args[name], args)

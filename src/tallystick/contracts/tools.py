@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
-from tallystick.contracts.arguments import compile_schema
+from tallystick.contracts.arguments import compile_schema, schema_types
 from tallystick.contracts.expr import JSON
 from tallystick.contracts.names import Names, Scope, seconds, tokens
 from tallystick.contracts.requirements import requirement, role_of
@@ -26,14 +26,9 @@ from tallystick.model.canonical import canonical, digest
 from tallystick.model.events import tagged
 from tallystick.model.values import Type
 
-_FROM_SCHEMA: Final = {"string": "string", "integer": "integer", "boolean": "boolean"}
-
 
 def declare(name: str, value: Mapping[str, Any], path: Path, names: Names) -> None:
-    """Record in `names` the argument types of a tool: declared ones, then what its JSON Schema says.
-
-    A JSON Schema knows no currency, so its `number` stays untyped until the contract declares it.
-    """
+    """Record in `names` the argument types of a tool: what its JSON Schema says, and what the contract declares."""
     types: dict[str, Type] = {}
     schema = names.get(value, "schema", path)
     if isinstance(schema, Mapping):
@@ -41,13 +36,8 @@ def declare(name: str, value: Mapping[str, Any], path: Path, names: Names) -> No
             compile_schema(schema)
         except ValueError as bad:
             names.report.add((*path, "schema"), f"not a usable JSON Schema: {bad}")
-        properties, required = schema.get("properties"), schema.get("required")
-        wanted = set(required) if isinstance(required, list) else set()
-        for arg, prop in (properties if isinstance(properties, Mapping) else {}).items():
-            stated = prop.get("type") if isinstance(prop, Mapping) else None
-            type_name = _FROM_SCHEMA.get(stated, "json") if isinstance(stated, str) else "json"
-            types[arg] = Type(name=type_name, optional=arg not in wanted)
-        if properties and schema.get("additionalProperties") is False:
+        types = schema_types(schema)
+        if types and schema.get("additionalProperties") is False:
             names.strict.add(name)
     for arg, text, where in names.members(value, "args", path):
         if name in names.strict and arg not in types:
