@@ -65,13 +65,22 @@ def record(scene: Scene, wire: Wire, contract: Contract) -> Recorder:
     writer = _Writer(scene, wire, recorder)
     writer.chosen()
     for at, event in enumerate(scene.events):
-        recorder.now += timedelta(seconds=1 + (event.get("delay_s") or 0))
+        recorder.now = _later(recorder.now, 1 + (event.get("delay_s") or 0))
         stated = event.get("at")
         if stated is not None:
             recorder.now = max(recorder.now, _instant(stated))
         writer.write(at, event)
-    recorder.now += timedelta(seconds=1)
+    recorder.now = _later(recorder.now, 1)
     return recorder
+
+
+def _later(now: datetime, seconds: int) -> datetime:
+    try:
+        return now + timedelta(seconds=seconds)
+    except OverflowError:
+        raise InputError(
+            "the events reach beyond the year 9999", fix="a smaller `at`, `delay_s` or `valid_s`"
+        ) from None
 
 
 def _instant(text: str) -> datetime:
@@ -233,7 +242,7 @@ class _Writer:
         sha = e.args_digest(event["args"])
         yes = event["decision"] in ("approve", "approved", "allow")
         valid = event.get("valid_s")
-        expires = "" if valid is None else (self.out.now + timedelta(seconds=valid)).isoformat().replace("+00:00", "Z")
+        expires = "" if valid is None else _later(self.out.now, valid).isoformat().replace("+00:00", "Z")
         self.out.add(
             e.Approval(
                 id=event["approval_id"], principal=event["by"], decision="approve" if yes else "deny",
