@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from tallystick.errors import InputError
 from tallystick.traces import detect, parse
 from tests.traces.chat import assistant, call, codes, tool, traced, user
 
@@ -108,3 +110,19 @@ def test_formats_are_told_apart() -> None:
     assert detect(b'{"conversation": []}') == "state-bench"
     assert detect(b'[{"role": "user", "content": "x"}]') == "openai-chat"
     assert detect(b'{"messages": []}') == "openai-chat"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"role": ["user"], "content": "x"}],
+        [{"role": {"a": 1}}, {"role": "user", "content": "x"}],
+        [{"object": "chat.completion.chunk", "choices": 7}],
+        [{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"tool_calls": 7}}]}],
+    ],
+)
+def test_members_of_a_wrong_type_are_refused_or_damage_and_never_a_crash(value: Any) -> None:
+    traces = []
+    with suppress(InputError):
+        traces = list(parse(json.dumps(value).encode(), name="t", format="openai-chat"))
+    assert not any(t.calls for t in traces)

@@ -20,7 +20,7 @@ def assembled(chunks: list[Any]) -> dict[str, Any]:
     calls: dict[int, dict[str, Any]] = {}
     reason = None
     for chunk in chunks:
-        for choice in (chunk.get("choices") or []) if is_chunk(chunk) else []:
+        for choice in _listed(chunk, "choices") if is_chunk(chunk) else []:
             if not isinstance(choice, dict) or choice.get("index", 0) != 0:
                 continue
             reason = choice.get("finish_reason") or reason
@@ -29,7 +29,7 @@ def assembled(chunks: list[Any]) -> dict[str, Any]:
                 continue
             text += [delta["content"]] if isinstance(delta.get("content"), str) else []
             refusal += [delta["refusal"]] if isinstance(delta.get("refusal"), str) else []
-            for part in delta.get("tool_calls") or []:
+            for part in _listed(delta, "tool_calls"):
                 if isinstance(part, dict) and isinstance(part.get("index"), int):
                     _join(calls.setdefault(part["index"], {"function": {"name": "", "arguments": ""}}), part)
     message: dict[str, Any] = {"role": "assistant", "content": "".join(text)}
@@ -40,6 +40,11 @@ def assembled(chunks: list[Any]) -> dict[str, Any]:
     if reason is not None:
         message["finish_reason"] = reason
     return message
+
+
+def _listed(holder: dict[str, Any], name: str) -> list[Any]:
+    value = holder.get(name)
+    return value if isinstance(value, list) else []
 
 
 def _join(call: dict[str, Any], part: dict[str, Any]) -> None:
