@@ -40,8 +40,9 @@ def test_runs_lists_each_run_with_its_status(cli: Cli, ledger: Path) -> None:
         ("r", "CERTIFIED", len(BODIES), None),
         ("s", None, 3, "r"),
     ]
+    assert [r["standing"] for r in found["runs"]] == ["ended", "lost"]
     table = cli("runs", "--ledger", ledger).out.splitlines()
-    assert [line.split()[:2] for line in table[1:]] == [["r", "CERTIFIED"], ["s", "not"]]
+    assert [line.split()[:2] for line in table[1:]] == [["r", "CERTIFIED"], ["s", "lost"]]
 
 
 def test_show_prints_one_line_an_event_and_the_reasons_of_decisions(cli: Cli, ledger: Path) -> None:

@@ -16,6 +16,7 @@ from tallystick.audit.findings import SEVERITIES, Finding, Report
 from tallystick.audit.run import Audited, BadFile, Setup, SkippedFile, audit_files
 from tallystick.audit.tools import declared_in
 from tallystick.errors import InputError
+from tallystick.model.plaintext import printable
 from tallystick.traces.formats import AUTO, FORMATS
 
 CLEAN: Final = 0
@@ -162,13 +163,6 @@ def run_audit(
         console.print(Text.assemble(("error: ", "bold red"), printable(str(bad_files[-1]))))
     shown.close(summary, bad_files, skipped)
     return summary.code
-
-
-def printable(text: str) -> str:
-    """Return `text` with everything that a terminal might obey (controls, direction overrides) written as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 class _Json:

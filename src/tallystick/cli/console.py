@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from tallystick.model import jsontext
+from tallystick.model.plaintext import printable
 
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on stdout, nothing else.")]
 
@@ -40,30 +41,20 @@ def emit(value: dict[str, Any]) -> None:
         binary.flush()
 
 
-def printable(text: str) -> str:
-    """Return `text` with everything that a terminal might obey (controls, bidirectional overrides) written as escapes.
-
-    What models and tools said is foreign text; it must not move the cursor or hide what stands before it.
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
 def say(text: str = "", *, style: str | None = None) -> None:
     """Print one line of plain text (no markup is read from it) on stdout."""
-    stdout().print(Text(printable(text), style=style or ""))
+    stdout().print(Text(printable(text, keep="\n"), style=style or ""))
 
 
 def note(text: str) -> None:
     """Print one line on stderr: progress, hints, never results."""
-    stderr().print(escape(printable(text)), style="dim")
+    stderr().print(escape(printable(text, keep="\n")), style="dim")
 
 
 def complain(text: str) -> None:
     """Print the error line of a failed command on stderr."""
     console = stderr()
-    console.print(Text.assemble(("error: ", "bold red"), printable(text)))
+    console.print(Text.assemble(("error: ", "bold red"), printable(text, keep="\n")))
 
 
 def when(at: str) -> str:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from tallystick.cli import console, timeline
 from tallystick.cli.console import Json
 from tallystick.errors import InputError
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
+from tallystick.model.plaintext import printable
+from tallystick.runtime.listing import listed
 
 LedgerOption = Annotated[Path, typer.Option("--ledger", metavar="FILE", help="The ledger file.")]
 LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.")]
@@ -55,22 +59,26 @@ def choose(store: Store, run: str | None, ledger: Path) -> str:
 def runs(ledger: LedgerOption, json: Json = False) -> None:
     """List the runs of a ledger, oldest first, with their final status.
 
-    A run without status has not ended: it is going on, or its process died.
+    A run that has not ended is live (a process is writing it), left (given back, to be resumed) or lost (its process
+    was killed or cut off, and another may take it over).
     """
     with reading(ledger) as store:
-        rows = store.runs()
+        rows = listed(store, datetime.now(UTC))
     if json:
         console.emit(
             {
                 "runs": [
                     {
-                        "run": row.run,
-                        "status": row.status,
-                        "started_at": row.started_at,
-                        "events": row.events,
-                        "parent": row.parent,
+                        "run": one.row.run,
+                        "status": one.row.status,
+                        "standing": one.standing,
+                        "started_at": one.row.started_at,
+                        "events": one.row.events,
+                        "parent": one.row.parent,
+                        "holder": one.holder,
+                        "letters": one.letters,
                     }
-                    for row in rows
+                    for one in rows
                 ]
             }
         )
@@ -81,9 +89,11 @@ def runs(ledger: LedgerOption, json: Json = False) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in ("run", "status", "started", "events", "parent"):
         table.add_column(column, no_wrap=True, justify="right" if column == "events" else "left")
-    for row in rows:
+    for one in rows:
+        row = one.row
         started = console.when(row.started_at)
-        table.add_row(row.run, row.status or "not ended", started, str(row.events), row.parent or "")
+        cells = (row.run, row.status or one.standing, started, str(row.events), row.parent or "")
+        table.add_row(*(Text(printable(cell)) for cell in cells))
     console.stdout().print(table)
 
 

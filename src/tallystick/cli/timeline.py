@@ -12,6 +12,7 @@ from rich.text import Text
 from tallystick.cli import console
 from tallystick.model import events as ev
 from tallystick.model.decision import Reason, decision_of
+from tallystick.model.plaintext import printable
 
 SHORT: Final = 120
 """Characters of an argument or result text shown; `--json` has all of it."""
@@ -39,7 +40,7 @@ def lines(events: Iterator[ev.Event]) -> Iterator[Line]:
         if isinstance(body, ev.Intent):
             tools[body.call] = body.tool
         text, reasons = _sentence(body, tools)
-        text = console.printable(text)
+        text = printable(text)
         yield Line(event=event, text=text, reasons=reasons)
 
 
@@ -50,9 +51,9 @@ def draw(line: Line) -> None:
     head = (f"{event.seq:>5}  {console.when(event.at)}  ", "dim")
     out.print(Text.assemble(head, (f"{event.actor.role:<10}", "dim"), (line.text, _STYLES.get(event.kind, ""))))
     for reason in line.reasons:
-        text = Text.assemble(" " * 10, (reason.code, "bold"), f" {console.printable(reason.message)}")
+        text = Text.assemble(" " * 10, (reason.code, "bold"), f" {printable(reason.message)}")
         if reason.reverses:
-            text.append(f"; what would help: {console.printable(reason.reverses)}", style="dim")
+            text.append(f"; what would help: {printable(reason.reverses)}", style="dim")
         out.print(text)
 
 
