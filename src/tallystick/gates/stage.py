@@ -17,7 +17,7 @@ from tallystick.gates.answers import Missing
 from tallystick.gates.evidence import requirement, scope_of
 from tallystick.model.decision import Reason
 from tallystick.model.proposal import Call
-from tallystick.model.values import Money, instant_of, plain
+from tallystick.model.values import EntityRef, Money, instant_of, plain
 from tallystick.view import ObligationRecord, View
 from tallystick.view.keys import id_text
 
@@ -52,9 +52,7 @@ def holds_now(view: View, owed: ObligationRecord) -> bool:
     if owed.item is not None:
         env["item"] = owed.item
     if owed.entity is not None:
-        facts = view.facts(owed.entity)
-        written = view.last_write(owed.entity)
-        fresh = {n: f.value for n, f in facts.items() if f.problem is None and f.observed_seq >= written}
+        fresh = _facts_now(view, owed.entity)
         env[owed.rule.entity.alias if owed.rule.entity is not None else owed.entity.kind] = fresh
         needed = [r[1] for r in owed.rule.fact.refs if len(r) > 1 and r[0] in env and r[0] not in ("task", "item")]
         if any(name not in fresh for name in needed):
@@ -63,6 +61,12 @@ def holds_now(view: View, owed: ObligationRecord) -> bool:
         return owed.rule.fact.evaluate(env) is True
     except ExpressionError:
         return False
+
+
+def _facts_now(view: View, entity: EntityRef) -> dict[str, object]:
+    """Return what is known of an entity and not void by a later write to it."""
+    written = view.last_write(entity)
+    return {n: f.value for n, f in view.facts(entity).items() if f.problem is None and f.observed_seq >= written}
 
 
 def applies(view: View, owed: ObligationRecord) -> bool:
@@ -74,8 +78,7 @@ def applies(view: View, owed: ObligationRecord) -> bool:
     if owed.item is not None:
         env["item"] = owed.item
     if owed.entity is not None:
-        facts = {n: f.value for n, f in view.facts(owed.entity).items() if f.problem is None}
-        env[rule.entity.alias if rule.entity is not None else owed.entity.kind] = facts
+        env[rule.entity.alias if rule.entity is not None else owed.entity.kind] = _facts_now(view, owed.entity)
     if any(len(r) > 1 and r[0] not in ("task", "item") and r[1] not in _mapping(env.get(r[0])) for r in rule.when.refs):
         return True
     try:
@@ -102,7 +105,8 @@ def stage_of(view: View, contract: Contract) -> Standing:
     done = tuple(o.id for o in view.obligations.values() if o.id not in names)
     doubts = tuple(view.doubts)
     open_ = tuple(o.id for o in left)
-    if not left and not doubts and view.obligations:
+    under_way = any(c.effect == "write" for c in view.open_calls.values())
+    if not left and not doubts and not under_way and view.obligations:
         return Standing(stage=Stage.COMPLETED, done=done, judged_upto=view.upto)
     missing = tuple(dict.fromkeys(r for o in left for r in _missing_for(view, contract, o)))
     if missing:
@@ -127,7 +131,7 @@ def call_for(contract: Contract, owed: ObligationRecord) -> Call | None:
         for expr in tool.target:
             ref = expr.id.refs[0] if len(expr.id.refs) == 1 else ()
             if expr.kind == owed.entity.kind and len(ref) == 2 and ref[0] == "args":
-                args.setdefault(ref[1], owed.entity.id)
+                args.setdefault(ref[1], [owed.entity.id] if expr.each else owed.entity.id)
     return Call(tool=tool.name, args=args, now=instant_of("9999-12-31T00:00:00Z"))
 
 
