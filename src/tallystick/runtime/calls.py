@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tallystick.contracts.types import Contract
+from tallystick.contracts.arguments import validate_args
+from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError, LedgerError
 from tallystick.gates.act import may_act
 from tallystick.gates.settle import settled_by, status_query
@@ -32,6 +33,7 @@ from tallystick.runtime.letters import collect
 from tallystick.runtime.outcome import Outcome, Status, refusal
 from tallystick.runtime.proposals import Proposal, call_of, exact_args, minted_key, misfit, refusal_body, unusable
 from tallystick.runtime.results import MAX_ERROR_CHARS, MAX_RESULT_BYTES, ToolResult, error_text, result_bytes
+from tallystick.runtime.secrets import secret_in
 from tallystick.view import ReceiptRecord, effect_of
 from tallystick.view.fold_calls import reading
 
@@ -39,7 +41,7 @@ MAX_QUERIES: Final = 3
 """Status queries made for one proposal before it is answered with what is still in doubt."""
 LARGE_BYTES: Final = 1024 * 1024
 """A result above this may itself be why an append failed; one receipt without it is then tried."""
-RUNTIME_CODES: Final = frozenset({"args.not_json", "args.signature", "tool.unknown"})
+RUNTIME_CODES: Final = frozenset({"args.not_json", "args.secret", "args.signature", "tool.unknown"})
 """Codes of recorded refusals that the runtime itself makes; every other recorded decision is a gate's."""
 
 
@@ -191,7 +193,7 @@ class Calls:
         decision = may_act(view, self.contract, call)
         if decision.verdict is Verdict.ADMIT:
             fn = proposal.fn or self.tools.get(proposal.tool)
-            problem = _cannot_run(proposal, fn)
+            problem = _cannot_run(proposal, fn, tool)
             if problem is None:
                 assert fn is not None
                 self._intend(proposal, ticket, call, kept, raw, decision, fn)
@@ -307,7 +309,7 @@ class Calls:
         text = proposal.args_text if proposal.args_text is not None else ""
         tool = self.contract.tools.get(proposal.tool)
         raw = text.encode("utf-8", "surrogatepass")
-        kept = self._kept(raw, tool.secrets if tool is not None else ())
+        kept = self._kept(raw, secret_in(tool, "args"))
         mark = fingerprint(proposal.tool, kept.sha256, decision.codes)
         self.journal.append(refusal_body(proposal, kept, None, decision, mark, now), RUNTIME, durable=False)
         stuck = self.bounds.count(mark, self.journal.view.evidence_seq)
@@ -418,14 +420,15 @@ class Calls:
         view = self.journal.view
         call = view.calls.get(call_id)
         tool = self.contract.tools.get(call.tool) if call is not None else None
-        secrets = tool.secrets if tool is not None else ()
+        secrets = secret_in(tool, "result")
         given = ran.value if isinstance(ran.value, ToolResult) else ToolResult(value=ran.value)
         error = None
         result = structured = None
         truncated = given.truncated
         if ran.error is not None:
             # An exception's text can repeat an argument, so of a tool with secret fields only its kind is kept.
-            said = error_text(ran.error) if not secrets else type(ran.error).__name__
+            open_ = tool is None or not tool.secrets
+            said = error_text(ran.error) if open_ else type(ran.error).__name__
             error = ("interrupted: " if interrupted else "") + said
         else:
             raw = result_bytes(given.value)
@@ -519,7 +522,16 @@ def _without_result(body: Receipt, why: str) -> Receipt:
     )
 
 
-def _cannot_run(proposal: Proposal, fn: Callable[..., Any] | None) -> Decision | None:
+def _cannot_run(proposal: Proposal, fn: Callable[..., Any] | None, tool: Tool | None) -> Decision | None:
+    """Return why a call the gate admits cannot be dispatched after all, or None."""
+    if tool is not None and secret_in(tool, "args"):
+        # The gate saw marks in the place of secrets; whether the secrets themselves fit is asked here. No message
+        # of the checker repeats one.
+        wrong = validate_args(tool, proposal.exact)
+        if wrong:
+            return refusal(
+                "args.secret", wrong[0].message, wrong[0].fix or "arguments that fit", where=wrong[0].pointer
+            )
     if fn is None:
         return refusal("tool.unknown", f"no callable is registered for `{proposal.tool}`", "register it with the guard")
     problem = misfit(fn, proposal.dispatch)

@@ -17,6 +17,7 @@ from tallystick.model.events import Blob, Refusal, blob
 from tallystick.model.proposal import Call
 from tallystick.model.redact import redact, redact_value
 from tallystick.runtime.outcome import refusal
+from tallystick.runtime.secrets import secret_in
 from tallystick.view import View, effect_keys
 
 
@@ -79,12 +80,13 @@ def call_of(proposal: Proposal, tool: Tool | None, now: Any, key: bytes | None) 
     the values, and a later recheck sees what the gate saw.
     """
     args, text, raw_text = proposal.exact, proposal.text, proposal.args_text
-    if tool is not None and tool.secrets and key is not None:
-        args = redact_value(args, tool.secrets, key)
-        kept = redact(text.encode("utf-8"), tool.secrets, key)
+    secrets = secret_in(tool, "args")
+    if secrets and key is not None:
+        args = redact_value(args, secrets, key)
+        kept = redact(text.encode("utf-8"), secrets, key)
         raw = None
         if raw_text is not None:
-            raw = redact(raw_text.encode("utf-8", "surrogatepass"), tool.secrets, key)
+            raw = redact(raw_text.encode("utf-8", "surrogatepass"), secrets, key)
             raw_text = raw.text
     else:
         kept = blob(text.encode("utf-8"))

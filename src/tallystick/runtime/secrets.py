@@ -7,10 +7,10 @@ import os
 import secrets
 import stat
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import quote
 
-from tallystick.contracts.types import Contract
+from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
@@ -18,6 +18,13 @@ from tallystick.model.redact import KEY_BYTES
 
 FOLDER_SUFFIX: Final = ".secrets"
 """The folder beside `ledger.db` is `ledger.db.secrets`; each run with secret fields has one file in it."""
+
+
+def secret_in(tool: Tool | None, part: Literal["args", "result"]) -> tuple[tuple[str, ...], ...]:
+    """Return the pointers of what a contract marks secret in a tool's arguments or result, relative to it."""
+    if tool is None or not tool.secrets:
+        return ()
+    return tuple(tokens[1:] for tokens in tool.secrets if tokens[0] == part)
 
 
 def run_key(store: Store, run: str, contract: Contract) -> bytes | None:
