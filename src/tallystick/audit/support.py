@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
 
 from tallystick.audit.case import Case
 from tallystick.audit.step import Step
 from tallystick.model.values import plain
 
-_AMOUNT: Final = re.compile(
-    rb'"[\w ]*(?:amount|price|fee|total|cost|differ|refund|discount|balance|charge|credit|paid|tax|rate|value|fare'
-    rb'|point|sum|deposit|tip|quantity|qty)[\w ]*":"?-?(\d+(?:\.\d+)?)'
-    rb"|[$\xa3\xa5]\s?(\d[\d,]*(?:\.\d+)?)|(\d[\d,]*(?:\.\d+)?) ?(?:USD|EUR|GBP|CHF|dollars|euros|\xe2\x82\xac)"
-)
+_KEYED: Final = re.compile(rb'"(\w+)":"?-?(\d+(?:\.\d+)?)')
+_SIGNED: Final = re.compile(rb"[$\xa3\xa5\xac] ?(\d[\d,]*(?:\.\d+)?)")
+"""After a dollar sign, or the last byte of the signs of pound, yen and euro."""
+_NAMED: Final = re.compile(rb"(\d[\d,]*(?:\.\d+)?) ?(?:USD|EUR|GBP|CHF|dollars|euros|\xe2\x82\xac)")
+_CURRENCIES: Final = (b"USD", b"EUR", b"GBP", b"CHF", b"dollars", b"euros", b"\xe2\x82\xac")
+RECENT: Final = 2_500
+"""Bytes of evidence searched first for the parts of an amount."""
+_AMOUNT_STEMS: Final = (b"amount", b"price", b"fee", b"total", b"cost", b"differ", b"refund", b"discount", b"balance",
+                        b"charge", b"credit", b"paid", b"tax", b"rate", b"value", b"fare", b"point", b"sum", b"deposit",
+                        b"tip", b"quantity", b"qty")  # fmt: skip
 _EDGE: Final = frozenset(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _DIGITS: Final = frozenset(b"0123456789")
 _NUMBER: Final = re.compile(rb"\d[\d,]*(?:\.\d+)?")
@@ -126,7 +132,10 @@ def follows(case: Case, value: int, near: list[int], upto: int) -> bool:
         sums |= {total + part for total in sums}
     if value in sums:
         return True
-    return _in_two_steps(value, {*near, *_amounts(case, upto)})
+    recent = max(0, upto - RECENT)
+    if _in_two_steps(value, {*near, *_amounts(case, recent, upto)}):
+        return True
+    return recent > 0 and _in_two_steps(value, {*near, *_amounts(case, 0, upto)})
 
 
 def reachable(case: Case, value: int, upto: int) -> bool:
@@ -158,7 +167,19 @@ def _scaled_text(text: bytes) -> int:
     return int(whole) * SCALE + (int(part.ljust(4, b"0")) if part else 0)
 
 
-def _amounts(case: Case, upto: int) -> Iterator[int]:
-    """Yield the amounts in the evidence before `upto`: numbers with a currency sign, or under a name of an amount."""
-    for match in _AMOUNT.finditer(case.evidence.text, 0, upto):
-        yield _scaled_text(match[1] or match[2] or match[3])
+@lru_cache(maxsize=4096)
+def _is_amount_key(key: bytes) -> bool:
+    return any(stem in key for stem in _AMOUNT_STEMS)
+
+
+def _amounts(case: Case, start: int, upto: int) -> Iterator[int]:
+    """Yield the amounts in the evidence between two offsets: with a currency, or under a name of an amount."""
+    text = case.evidence.text
+    for key, digits in set(_KEYED.findall(text, start, upto)):
+        if _is_amount_key(key):
+            yield _scaled_text(digits)
+    for digits in _SIGNED.findall(text, start, upto):
+        yield _scaled_text(digits)
+    if any(name in text for name in _CURRENCIES):
+        for digits in _NAMED.findall(text, start, upto):
+            yield _scaled_text(digits)
