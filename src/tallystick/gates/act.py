@@ -45,7 +45,9 @@ def may_act(view: View, contract: Contract, call: Call) -> Decision:
         decision = _refuse("gate.error", f"the call could not be judged: {bad.message}", "a valid contract and call")
     except Exception as bad:  # noqa: BLE001 - fail closed: our own fault means the call does not run
         decision = _refuse("gate.error", f"the gate itself failed: {type(bad).__name__}", "a fixed gate")
-    return msgspec.structs.replace(decision, judged_upto=view.upto)
+    if decision.judged_upto != view.upto:
+        decision = msgspec.structs.replace(decision, judged_upto=view.upto)
+    return decision
 
 
 def _refuse(code: str, message: str, reverses: str, where: str = "") -> Decision:
@@ -82,7 +84,7 @@ def _decide(view: View, contract: Contract, call: Call) -> Decision:
         if earlier is not None and earlier.verdict is not Verdict.ADMIT:
             return earlier
     scopes = scopes_of(view, contract, tool, call, typed)
-    return _weigh((answer for scope in scopes for answer in _answers(scope, effect, earlier)), earlier)
+    return _weigh((answer for scope in scopes for answer in _answers(scope, effect, earlier)), earlier, view.upto)
 
 
 def _answers(scope: Scope, effect: str, earlier: Decision | None) -> Iterator[Answer]:
@@ -113,7 +115,7 @@ def _progress(scope: Scope) -> tuple[Reason, ...]:
     return (Reason(code="read.progress", message=text, where=scope.tool.name, refs=(asked[-2].seq, asked[-1].seq)),)
 
 
-def _weigh(answers: Iterator[Answer], earlier: Decision | None) -> Decision:
+def _weigh(answers: Iterator[Answer], earlier: Decision | None, upto: int) -> Decision:
     refusals: list[Reason] = []
     holds: list[Reason] = []
     basis: list[str] = list(earlier.basis) if earlier is not None else []
@@ -132,7 +134,7 @@ def _weigh(answers: Iterator[Answer], earlier: Decision | None) -> Decision:
         return Decision(verdict=Verdict.REFUSE, reasons=tuple(dict.fromkeys(refusals)), basis=unique)
     if holds:
         return Decision(verdict=Verdict.HOLD, reasons=tuple(dict.fromkeys(holds)), basis=unique)
-    return Decision(verdict=Verdict.ADMIT, reasons=tuple(dict.fromkeys(notes)), basis=unique)
+    return Decision(verdict=Verdict.ADMIT, reasons=tuple(dict.fromkeys(notes)), basis=unique, judged_upto=upto)
 
 
 def _malformed(tool: Tool | None, call: Call) -> Decision | None:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from tallystick.model.decision import Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Met:
+class Met(msgspec.Struct, frozen=True):
     """The evidence is there; `digests` are the events it rests on, `notes` what an admission should mention."""
 
     digests: tuple[str, ...] = ()
     notes: tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(msgspec.Struct, frozen=True):
     """Evidence that could be obtained is not there."""
 
     reasons: tuple[Reason, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Violated:
+class Violated(msgspec.Struct, frozen=True):
     """The evidence is there and says no."""
 
     reasons: tuple[Reason, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from tallystick.contracts.types import Contract, EntityExpr, Ref, Tool
@@ -55,11 +56,10 @@ class Scope:
         return True
 
 
-def entity_refs(refs: tuple[Ref, ...]) -> Iterator[tuple[str, str]]:
-    """Yield (alias, field) for every fact an expression reads."""
-    for ref in refs:
-        if len(ref) >= 2 and ref[0] not in _NO_ENTITY:
-            yield ref[0], ref[1]
+@lru_cache(maxsize=4_096)
+def entity_refs(refs: tuple[Ref, ...]) -> tuple[tuple[str, str], ...]:
+    """Return (alias, field) for every fact an expression reads."""
+    return tuple((ref[0], ref[1]) for ref in refs if len(ref) >= 2 and ref[0] not in _NO_ENTITY)
 
 
 def named_by(expr: EntityExpr, env: Mapping[str, Any]) -> tuple[EntityRef | None, ...]:
@@ -84,7 +84,8 @@ def scopes_of(
     args = typed_args(tool, call.args) if typed is None else typed
     env = {"args": args, "task": view.task.bindings, "now": call.now}
     declared = (*tool.target, *tool.bind)
-    items = max((len(named_by(expr, env)) for expr in declared if expr.each), default=1)
+    each = [expr for expr in declared if expr.each]
+    items = max(len(named_by(expr, env)) for expr in each) if each else 1
     for item in range(max(items, 1)):
         scope = Scope(view, contract, tool, call, args, env=dict(env))
         for expr in declared:
