@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tallystick.audit.case import Case
 from tallystick.audit.step import Step, is_id_name
-from tallystick.audit.support import follows, reachable, said, scaled, spellings, stands
+from tallystick.audit.support import Arithmetic, said, scaled, spellings, stands
 from tallystick.audit.tools import words_of
 
 _AMOUNT_WORDS: Final = frozenset(
@@ -71,7 +71,8 @@ def _number(case: Case, step: Step, name: str, value: Any) -> None:
         return
     is_id = is_id_name(name)
     exact = scaled(value)
-    if not is_id and exact is not None and follows(case, exact, [], step.upto):
+    sums = Arithmetic(case, step.upto)
+    if not is_id and exact is not None and sums.follows(exact):
         case.find(
             "args.derived_amount",
             "info",
@@ -80,7 +81,7 @@ def _number(case: Case, step: Step, name: str, value: Any) -> None:
             pointer=f"/args/{name}",
         )
         return
-    certain = is_id or exact is None or not reachable(case, exact, step.upto)
+    certain = is_id or exact is None or not sums.reachable(exact)
     case.find(
         "args.unsupported_id" if is_id else "args.unsupported_amount",
         "error" if step.realised and certain else "warning",
@@ -119,9 +120,10 @@ def answer(case: Case) -> None:
     if not missing:
         return
     within = [n for n in (scaled(Decimal(a.replace(",", ""))) for a in dict.fromkeys(amounts)) if n is not None]
+    sums = Arithmetic(case, upto, within)
     for amount, value in missing:
         exact = scaled(value)
-        if exact is None or not follows(case, exact, within, upto):
+        if exact is None or not sums.follows(exact):
             case.find(
                 "answer.unsupported_amount",
                 "warning",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
@@ -120,38 +120,54 @@ def scaled(value: Decimal | int) -> int | None:
     return int(number) if number == number.to_integral_value() else None
 
 
-def follows(case: Case, value: int, near: list[int], upto: int) -> bool:
-    """Return whether an amount follows by simple arithmetic from `near` amounts and those in the evidence.
+class Arithmetic:
+    """Whether numbers follow from what was said before byte `upto`; what is expensive is worked out once, when needed.
 
-    A sum of several of the nearest; or a sum, difference or product of two, of which the evidence may give one or both.
-    Only amounts count: any number is the sum of some two of a few hundred. All in ten-thousandths, so exact.
+    All in ten-thousandths, so the arithmetic is exact.
     """
-    near = [n for n in dict.fromkeys(near) if n != value][:12]
-    sums = {0}
-    for part in near:
-        sums |= {total + part for total in sums}
-    if value in sums:
-        return True
-    recent = max(0, upto - RECENT)
-    if _in_two_steps(value, {*near, *_amounts(case, recent, upto)}):
-        return True
-    return recent > 0 and _in_two_steps(value, {*near, *_amounts(case, 0, upto)})
 
+    def __init__(self, case: Case, upto: int, near: Iterable[int] = ()) -> None:
+        self._text = case.evidence.text
+        self._upto = upto
+        self._near = list(dict.fromkeys(near))
+        self._recent: set[int] | None = None
+        self._all: set[int] | None = None
 
-def reachable(case: Case, value: int, upto: int) -> bool:
-    """Return whether a number is a sum, difference or product of any two numbers in the evidence before `upto`.
+    def follows(self, value: int) -> bool:
+        """Return whether an amount follows by simple arithmetic from the `near` amounts and those in the evidence.
 
-    A weak sign (digits inside names and dates count too), good only for being milder.
-    """
-    found = dict.fromkeys(reversed(_NUMBER.findall(case.evidence.text, 0, upto)))
-    known = {_scaled_text(text) for text, _ in zip(found, range(MAX_NUMBERS), strict=False)}
-    return _in_two_steps(value, known)
+        A sum of several of the nearest; or a sum, difference or product of two, of which the evidence may give one or
+        both. Only amounts count: any number is the sum of some two of a few hundred.
+        """
+        sums = {0}
+        for part in [n for n in self._near if n != value][:12]:
+            sums |= {total + part for total in sums}
+        if value in sums:
+            return True
+        start = max(0, self._upto - RECENT)
+        if self._recent is None:
+            self._recent = {*self._near, *_amounts(self._text, start, self._upto)}
+        if _in_two_steps(value, self._recent):
+            return True
+        if start == 0:
+            return False
+        if self._all is None:
+            self._all = {*self._near, *_amounts(self._text, 0, self._upto)}
+        return _in_two_steps(value, self._all)
+
+    def reachable(self, value: int) -> bool:
+        """Return whether a number is a sum, difference or product of any two numbers in the evidence.
+
+        A weak sign (digits inside names and dates count too), good only for being milder.
+        """
+        found = dict.fromkeys(reversed(_NUMBER.findall(self._text, 0, self._upto)))
+        return _in_two_steps(value, {_scaled_text(text) for text in list(found)[:MAX_NUMBERS]})
 
 
 def _in_two_steps(value: int, known: set[int]) -> bool:
-    known.discard(value)
-    known.discard(-1)
     for part in known:
+        if part <= 0 or part == value:
+            continue  # nothing follows from itself
         if value - part in known or value + part in known or part - value in known:
             return True
         if part > SCALE and value * SCALE % part == 0 and value * SCALE // part in known:
@@ -172,12 +188,10 @@ def _is_amount_key(key: bytes) -> bool:
     return any(stem in key for stem in _AMOUNT_STEMS)
 
 
-def _amounts(case: Case, start: int, upto: int) -> Iterator[int]:
-    """Yield the amounts in the evidence between two offsets: with a currency, or under a name of an amount."""
-    text = case.evidence.text
-    for key, digits in set(_KEYED.findall(text, start, upto)):
-        if _is_amount_key(key):
-            yield _scaled_text(digits)
+def _amounts(text: bytes, start: int, upto: int) -> Iterator[int]:
+    """Yield the amounts in `text` between two offsets: with a currency, or under a name of an amount."""
+    for digits in {digits for key, digits in _KEYED.findall(text, start, upto) if _is_amount_key(key)}:
+        yield _scaled_text(digits)
     for digits in _SIGNED.findall(text, start, upto):
         yield _scaled_text(digits)
     if any(name in text for name in _CURRENCIES):

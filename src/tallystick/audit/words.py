@@ -69,9 +69,8 @@ _HYPOTHETICAL: Final = re.compile(
 )
 
 _OPENS_DONE: Final = re.compile(
-    r"\s*(?:\*\*)?(?:all |confirmed and )?"
-    r"(?:done|all set|added|booked|cancell?ed|refunded|reverted|updated|completed)\b",
-    re.IGNORECASE,
+    r"(?:\*\*)?(?:all |confirmed and )?"
+    r"(?:done|all set|added|booked|cancell?ed|refunded|reverted|updated|completed)\b"
 )
 _CONDITIONAL: Final = re.compile(r"\b(?:if|unless|why|know|yet)\b")
 
@@ -96,7 +95,7 @@ def own_claim_in(text: str) -> str:
         sentence = plain(_around(text, found))
         if _HYPOTHETICAL.search(sentence) is None:
             return sentence
-    if _OPENS_DONE.match(text):
+    if _OPENS_DONE.match(text[:40].lstrip().lower()):
         low = plain(text)
         sentence = _sentence(low, _CLAIM)
         if _HYPOTHETICAL.search(sentence) is None:
@@ -126,7 +125,10 @@ def regret_in(text: str) -> str:
 
 def may_object(text: str) -> bool:
     """Return whether a text, as written, has a word without which `objection_in` and `unwish_in` find nothing."""
-    return any(hint in text for hint in _OBJECTION_HINTS)
+    for hint in _OBJECTION_HINTS:  # noqa: SIM110 - twice as fast as `any` over a generator
+        if hint in text:
+            return True
+    return False
 
 
 def objection_in(text: str, *, just_done: bool) -> str:
