@@ -159,7 +159,8 @@ def free(calls: list[Asked], orphans: dict[str, int], claim: Claim) -> set[str]:
         codes |= outcome_codes(call, answer, denial=event and claim.value is False and not call.done)
         if call.tool == "get" and isinstance(answer.value, dict) and answer.value.get("id") != call.args["id"]:
             codes.add("result.echo")
-        if speaks(call, answer, invoice) is None:
+        absence = call.tool == "list" and claim.field == "exists" and claim.value is False
+        if speaks(call, answer, invoice) is None and not absence:
             codes.add("evidence.other_entity")
         if not event and stale(calls, call, invoice):
             codes.add("evidence.stale")

@@ -188,7 +188,7 @@ def identities(tool: Tool | None, args: Mapping[str, Any]) -> list[Any]:
             try:
                 values.append(canon(expr.evaluate(env)))
             except ExpressionError:
-                values.append(None)
+                values.append(canon(None))  # what is not given is given as nothing
         return [(tool.name, *values)]
     rest = {**args, **env["args"]}
     rest.pop(tool.idempotency_arg or "", None)

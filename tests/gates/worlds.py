@@ -279,7 +279,9 @@ class _Maker:
 
     def preview(self) -> None:
         tool, args = self.focus
-        self.call(tool, {**args, "dry": True})
+        if tool != "pay_many":
+            other = {"invoice_id": self.pick(*INVOICES), "amount": self.pick(*AMOUNTS)} if self.chance(0.3) else {}
+            self.call(tool, {**args, **other, "dry": True})
 
     def confirm(self) -> None:
         role: Role = self.pick("host", "host", "host", "agent", "user")

@@ -162,10 +162,12 @@ def _reads(rng: random.Random) -> list[Tool]:
 def _write(rng: random.Random, name: str) -> Tool:
     typed = rng.random() < 0.6
     keyed = rng.random() < 0.5
+    requires = tuple(requirement(rng, rng.choice(KINDS), INVOICE) for _ in range(rng.choice((0, 0, 1, 1, 2, 3))))
+    previews = rng.random() < (0.9 if any(r.kind == "previewed" for r in requires) else 0.2)
     return Tool(
         name=name,
         effect="write",
-        effect_cases=((equals("args.dry", True), "preview"),) if rng.random() < 0.3 else (),
+        effect_cases=((equals("args.dry", True), "preview"),) if previews else (),
         args={"invoice_id": ID, "amount": EUR} if typed else {},
         args_schema={"type": "object", "required": ["invoice_id"], "properties": {"file": {"type": "string"}}}
         if rng.random() < 0.3
@@ -186,7 +188,7 @@ def _write(rng: random.Random, name: str) -> Tool:
         status_at=("status",),
         echoes=rng.choice(((), (("invoice_id", ("invoice", "id")),))),
         settle=Settle(tool="get_invoice", shows=equals("result.status", "paid"), args={"invoice_id": INVOICE.id}),
-        requires=tuple(requirement(rng, rng.choice(KINDS), INVOICE) for _ in range(rng.choice((0, 0, 1, 1, 2, 3)))),
+        requires=requires,
     )
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tallystick.contracts.types import Contract
-from tallystick.gates.claim_evidence import DONE, records
-from tallystick.gates.claim_value import EXISTS, agrees, denied, look_up
+from tallystick.gates.claim_evidence import DONE, EXISTS, records
+from tallystick.gates.claim_value import agrees, denied, look_up
 from tallystick.model.decision import Reason
 from tallystick.model.pointer import MISSING
 from tallystick.model.proposal import Claim

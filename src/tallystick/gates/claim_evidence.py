@@ -22,6 +22,8 @@ from tallystick.view.keys import id_text
 
 DONE: Final = "done"
 """Reserved field: `done` (or the tool's own name) being true says that the cited write took effect."""
+EXISTS: Final = "exists"
+"""Reserved field: the subject is, or is not, there."""
 _OUTCOMES: Final = {
     "unknown": "what came of the call is not known",
     "in_flight": "the call is not finished",
@@ -114,7 +116,7 @@ def worth(view: View, contract: Contract, claim: Claim, receipt: ReceiptRecord) 
     """Return every reason why a paired receipt cannot support a claim about the claim's subject."""
     reasons = [*(r for r in outcome(receipt) if not _rejection(claim, receipt, r)), *_echo(contract, receipt)]
     subject = claim.subject
-    if subject is not None and not records(contract, receipt, subject):
+    if subject is not None and not records(contract, receipt, subject) and not _asks_for_all(contract, claim, receipt):
         reasons.append(_other(receipt, subject))
     # That something was done stays so; what state it left may have changed since.
     stale = None if _is_event(claim, receipt) else superseded(view, receipt, subject)
@@ -123,6 +125,17 @@ def worth(view: View, contract: Contract, claim: Claim, receipt: ReceiptRecord) 
     if claim.as_of is not None:
         reasons.extend(_older_than(view, receipt, claim.as_of))
     return reasons
+
+
+def _asks_for_all(contract: Contract, claim: Claim, receipt: ReceiptRecord) -> bool:
+    """An unfiltered listing of the subject's kind speaks of what it leaves out, too."""
+    call, subject = receipt.call, claim.subject
+    tool = contract.tools.get(call.tool) if call is not None else None
+    if claim.field != EXISTS or claim.value is not False or tool is None or tool.complete is None or subject is None:
+        return False
+    assert call is not None
+    filters = [name for name in call.args if name != tool.complete.page_arg]
+    return not filters and any(rule.kind == subject.kind and "*" in rule.at for rule in tool.yields)
 
 
 def _rejection(claim: Claim, receipt: ReceiptRecord, reason: Reason) -> bool:

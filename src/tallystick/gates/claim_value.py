@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError
-from tallystick.gates.claim_evidence import DONE, Record, records
+from tallystick.gates.claim_evidence import DONE, EXISTS, Record, records
 from tallystick.gates.claim_reads import complete, items_of
 from tallystick.model import jsontext
 from tallystick.model.decision import Reason
@@ -25,8 +25,6 @@ from tallystick.model.values import EXACT, EntityRef, Money, Quantity, Type, dec
 from tallystick.view import ReceiptRecord, View
 from tallystick.view.keys import key_value
 
-EXISTS: Final = "exists"
-"""Reserved field: the subject is, or is not, there."""
 _NUMBER: Final = re.compile(r"(?<![\w.,])[+-]?[0-9][0-9.,]*")
 _WORD: Final = re.compile(r"[^\W_]+")
 _MONEY_TEXT: Final = Type(name="money")
