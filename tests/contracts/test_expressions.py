@@ -126,6 +126,7 @@ REFUSED = [
     ('invoice.status == 1', 15, "never comparable"),
     ("invoice.status == null", 15, "never null"),
     ("invoice.stat == 'x'", 8, "unknown field `stat`"),
+    ("args.ammount == 1", 5, "not declared"),
     ("invioce.status == 'x'", 0, "unknown name `invioce`"),
     ("invoice.status", 8, "expected true or false"),
     ("'x' in invoice.status", 4, "lists and maps"),

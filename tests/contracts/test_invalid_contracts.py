@@ -85,6 +85,12 @@ def test_a_missing_file_a_folder_and_an_unreadable_name_are_input_errors(tmp_pat
         assert "\n" not in str(caught.value)
 
 
+def test_an_empty_file_is_no_contract(tmp_path: Path) -> None:
+    path = tmp_path / "empty.yaml"
+    path.write_text("\n", encoding="utf-8")
+    assert [p.message for p in contracts.check(path)] == ["the file is empty"]
+
+
 def test_python_values_are_checked_by_the_same_rules_without_line_numbers() -> None:
     with pytest.raises(ContractError) as caught:
         contracts.build({"contract": "a/1", "tools": {"pay": {"effect": "write", "ok": "result.x > 1"}}})

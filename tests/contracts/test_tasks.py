@@ -77,6 +77,11 @@ def test_the_empty_text_is_the_empty_task() -> None:
     assert contracts.load_task("", contracts.EMPTY) == Task()
 
 
+def test_a_file_name_in_place_of_a_text_says_how_to_name_a_file() -> None:
+    with pytest.raises(ContractError, match=r"pathlib\.Path"):
+        contracts.load_task("task.yaml", CONTRACT)
+
+
 def test_every_problem_of_a_task_is_reported_at_once() -> None:
     text = 'bindings: {limit: "ten", due: 3.12., invoce: I-7}\nprincipals: [{id: ann, role: finance, public_key: xyz}]'
     with pytest.raises(ContractError) as caught:

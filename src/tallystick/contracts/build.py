@@ -11,6 +11,7 @@ from tallystick.contracts import standing, tools
 from tallystick.contracts.expr.syntax import KEYWORDS, RESERVED
 from tallystick.contracts.names import ROOTS, Names
 from tallystick.contracts.problems import Report
+from tallystick.contracts.shapes import shown
 from tallystick.contracts.structure import CONTRACT
 from tallystick.contracts.types import Contract, EntityType
 from tallystick.contracts.yamltext import MAX_BYTES, Path, Text, decode, places, read
@@ -29,7 +30,13 @@ def load(path: str | FilePath) -> Contract:
         InputError: the file cannot be read.
         ContractError: it is not a valid contract; carries every problem found.
     """
-    return parse(file_bytes(path), str(path))
+    raw = file_bytes(path)
+    if not raw.strip():
+        problem = Problem(
+            line=1, column=1, pointer="", message="the file is empty", fix="begin with `contract: name/1`"
+        )
+        raise ContractError((problem,), source=str(path))
+    return parse(raw, str(path))
 
 
 def file_bytes(path: str | FilePath) -> bytes:
@@ -51,7 +58,7 @@ def file_bytes(path: str | FilePath) -> bytes:
 
 
 def parse(text: str | bytes, source: str | None = None) -> Contract:
-    """Return the contract a YAML or JSON text states. The empty text is `EMPTY`.
+    """Return the contract a YAML or JSON text states. The empty text, which a run without one stores, is `EMPTY`.
 
     Raises:
         ContractError: it is not a valid contract; carries every problem found.
@@ -70,8 +77,12 @@ def build(contract: Mapping[str, Any]) -> Contract:
     Raises:
         ContractError: not a valid contract; carries every problem found, by JSON Pointer.
     """
+    values: object = contract
+    if not isinstance(values, Mapping):
+        problem = Problem(line=0, column=0, pointer="", message=f"expected a mapping, got {shown(values)}")
+        raise ContractError((problem,))
     try:
-        text = jsontext.dumps(dict(contract))
+        text = jsontext.dumps(dict(values))
     except InputError as bad:
         problem = Problem(line=0, column=0, pointer="", message=bad.message, fix="use what JSON can say")
         raise ContractError((problem,)) from None
@@ -84,9 +95,8 @@ def check(path: str | FilePath) -> list[Problem]:
     Raises:
         InputError: the file cannot be read.
     """
-    raw = file_bytes(path)
     try:
-        parse(raw, str(path))
+        load(path)
     except ContractError as bad:
         return list(bad.problems)
     return []

@@ -44,6 +44,9 @@ def load_task(source: FilePath | str | bytes | Mapping[str, Any], contract: Cont
         plain_text = decode(raw, name)
         text = read(plain_text, name) if plain_text.strip() else Text({})
     report = Report(text, name)
+    if isinstance(source, str) and isinstance(text.value, str):
+        report.add((), "a string is the task's text, and this is none", "name a file by a `pathlib.Path`")
+        report.close()
     TASK_FILE.check(text.value, (), report)
     report.close()
     task = _task(text.value, contract, report)

@@ -109,6 +109,14 @@ def _error(message: str, source: str | None, place: Mark = (1, 1), fix: str | No
     )
 
 
+def _sayable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _place(event: yaml.Event) -> Mark:
     mark = event.start_mark
     return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
@@ -144,6 +152,8 @@ class _Composer:
         return self.out
 
     def node(self, event: yaml.NodeEvent) -> None:
+        if isinstance(event, yaml.ScalarEvent) and not _sayable(event.value):
+            raise self.fail("a string holds a lone surrogate", event, "replace it; it stands for no character")
         anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
         if anchor is not None:
             raise self.fail(f"an anchor `&{anchor}`", event, "write the value where it is needed")

@@ -126,6 +126,11 @@ def member(kind: Kind, name: str, at: int) -> Kind:
         if name in kind.fields:
             return kind.fields[name]
         if kind.open:
+            # A name so near to a declared one is a slip more often than another argument, and would never be met.
+            close = get_close_matches(name, kind.fields, n=1, cutoff=0.85)
+            if close:
+                fix = f"did you mean `{close[0]}`? otherwise declare `{name}` too"
+                raise ExpressionProblem(f"`{name}` is not declared", at, fix)
             return JSON
         raise _unknown("field", name, kind.fields, at)
     raise ExpressionProblem(f"{kind} has no field `{name}`", at)
