@@ -48,7 +48,8 @@ def test_runs_lists_each_run_with_its_status(cli: Cli, ledger: Path) -> None:
 def test_show_prints_one_line_an_event_and_the_reasons_of_decisions(cli: Cli, ledger: Path) -> None:
     """Each event is there in order; a refusal says why and what would help."""
     shown = cli("show", ledger, "r").out.splitlines()
-    assert len(shown) == len(BODIES)
+    assert [int(line.split()[0]) for line in shown[: len(BODIES)]] == [1, 2, 3, 4, 5]
+    assert shown[len(BODIES)].startswith("stage by the record: ")
     assert "receipt pay_invoice: ok 11 bytes" in shown[3]
     assert "run ended: CERTIFIED (acted)" in shown[4]
     refused = cli("show", ledger, "s").out

@@ -68,13 +68,15 @@ def spelling(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return f"`{argument_name(parameter)}`"
     names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
-    return names + ("" if parameter.is_flag else " *value*")
+    return names + ("" if parameter.is_flag else f" *{parameter.metavar or 'VALUE'}*")
 
 
 def meaning(parameter: Any) -> str:
     """Help and default, on one line."""
     text = " ".join((parameter.help or "").split()).replace("|", "\\|")
     default = parameter.default
+    if parameter.required and parameter.param_type_name == "option":
+        return f"{text} Required."
     if default in (None, False, ()) or callable(default) or default == [] or parameter.required:
         return text
     return f"{text} Default: `{getattr(default, 'value', default)}`."

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -15,10 +16,12 @@ from rich.text import Text
 from tallystick.cli import console, timeline
 from tallystick.cli.console import Json
 from tallystick.errors import InputError
+from tallystick.gates.stage import Standing, stage_of
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
 from tallystick.model.plaintext import printable
 from tallystick.runtime.listing import listed
+from tallystick.runtime.principals import view_of
 
 LedgerOption = Annotated[Path, typer.Option("--ledger", metavar="FILE", help="The ledger file.")]
 LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.")]
@@ -104,12 +107,32 @@ def show(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show a run, event by event: intents, receipts, decisions with their reasons, and how it ended."""
+    """Show a run, event by event: intents, receipts, decisions with their reasons, and how it ended.
+
+    Under it the stage of the task by the record: what is done, what is open, and what is in doubt.
+    """
     with reading(ledger) as store:
         chosen = choose(store, run, ledger)
+        stage = _stage(store, chosen)
         shown = timeline.lines(sealed.event for sealed in store.events(chosen))
         if json:
-            console.emit({"run": chosen, "events": [timeline.to_json(line) for line in shown]})
+            events = [timeline.to_json(line) for line in shown]
+            console.emit({"run": chosen, "events": events, "stage": msgspec.to_builtins(stage)})
             return
         for line in shown:
             timeline.draw(line)
+    if stage is None:
+        console.note("no stage: the run is judged by rules or a contract that this version cannot read")
+        return
+    console.say(f"stage by the record: {stage.stage.replace('_', ' ')}", style="bold")
+    for name, ids in (("done", stage.done), ("open", stage.open), ("in doubt", stage.in_doubt)):
+        if ids:
+            console.say(f"  {name}: {', '.join(ids)}")
+
+
+def _stage(store: Store, run: str) -> Standing | None:
+    try:
+        view = view_of(store, run)
+    except InputError:  # other semantics, or a contract this version cannot read; the events can be shown all the same
+        return None
+    return stage_of(view, view.contract)
