@@ -1,8 +1,8 @@
 """One act decision, and one whole gated call, at growing history lengths, beside other ways to ask the same question.
 
 The question: may `refund(order, amount)` run, given that this very order was read, is delivered, and its total covers
-the amount? Baselines in the same process, interleaved: a plain dict index (the floor), and the same rule in CEL over the
-whole trace (`cel-expr-python`, where installed), which is what an engine without an index does.
+the amount? Baselines in the same process, interleaved: a plain dict index (the floor), and the same rule in CEL over
+the whole trace (`cel-expr-python`, where installed), which is what an engine without an index does.
 
 Usage: python benchmarks/decide.py [--json] [--rounds N]
 """
