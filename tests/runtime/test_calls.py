@@ -293,7 +293,7 @@ def test_a_result_that_nests_too_deep_is_recorded_and_says_nothing(guard: Guard)
 
 
 def test_a_result_too_large_to_keep_is_in_doubt_not_lost(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tallystick.runtime.calls.MAX_RESULT_BYTES", 1000)
+    monkeypatch.setattr("tallystick.runtime.receipts.MAX_RESULT_BYTES", 1000)
     with guard.run(TASK) as run:
         outcome = run.call(
             "refund", {"invoice_id": "I-7"}, lambda invoice_id: {"status": "refunded", "pad": "x" * 2000}

@@ -185,7 +185,7 @@ def test_our_own_exception_after_the_tool_ran_leaves_a_receipt(
     with guard.run(TASK) as run:
         run.call("get_invoice", READ)
         with monkeypatch.context() as patch:
-            patch.setattr("tallystick.runtime.calls.result_bytes", broken)
+            patch.setattr("tallystick.runtime.receipts.result_bytes", broken)
             assert run.call("pay", PAY).in_doubt
         assert kinds(guard, run)[-2:] == ["intent", "receipt"]
         assert run.call("pay", PAY).recorded  # settled by the status query

@@ -13,34 +13,29 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-import msgspec
-
 from tallystick.contracts.arguments import validate_args
 from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError, LedgerError
 from tallystick.gates.act import may_act
-from tallystick.gates.settle import settled_by, status_query
+from tallystick.gates.settle import status_query
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict
-from tallystick.model.events import Blob, DoubtSettled, Intent, Receipt, args_digest, blob
+from tallystick.model.events import Blob, Intent, Receipt, args_digest
 from tallystick.model.proposal import Call
-from tallystick.model.redact import redact
 from tallystick.runtime.bounds import Bounds, fingerprint
 from tallystick.runtime.drivers import Steps, Wait, Write
 from tallystick.runtime.execution import Execution, Ran
-from tallystick.runtime.journal import EXECUTOR, RUNTIME, Journal, stamp
+from tallystick.runtime.journal import RUNTIME, Journal, stamp
 from tallystick.runtime.letters import collect
 from tallystick.runtime.outcome import Outcome, Status, refusal
 from tallystick.runtime.proposals import Proposal, call_of, exact_args, minted_key, misfit, refusal_body, unusable
-from tallystick.runtime.results import MAX_ERROR_CHARS, MAX_RESULT_BYTES, ToolResult, error_text, result_bytes
+from tallystick.runtime.receipts import Receipts
+from tallystick.runtime.results import ToolResult
 from tallystick.runtime.secrets import secret_in
 from tallystick.view import ReceiptRecord, effect_of
-from tallystick.view.fold_calls import reading
 
 MAX_QUERIES: Final = 3
 """Status queries made for one proposal before it is answered with what is still in doubt."""
-LARGE_BYTES: Final = 1024 * 1024
-"""A result above this may itself be why an append failed; one receipt without it is then tried."""
 RUNTIME_CODES: Final = frozenset({"args.not_json", "args.secret", "args.signature", "tool.unknown"})
 """Codes of recorded refusals that the runtime itself makes; every other recorded decision is a gate's."""
 
@@ -80,10 +75,9 @@ class Calls:
         self.patience = patience
         self.end = end
         self.timeout: float | None = None
+        self.receipts = Receipts(journal, contract, key)
         self.running: dict[str, Future[None]] = {}
-        self.unfinished: set[str] = set()  # given up on, but their threads are still at work
         self.undispatched: set[str] = set()  # intents that may be in the record although their tools never ran
-        self.unwritten: list[Receipt] = []  # receipts the ledger would not take
         self.when_idle: Callable[[], None] | None = None
 
     # ------------------------------------------------------------------ the path
@@ -309,7 +303,7 @@ class Calls:
         text = proposal.args_text if proposal.args_text is not None else ""
         tool = self.contract.tools.get(proposal.tool)
         raw = text.encode("utf-8", "surrogatepass")
-        kept = self._kept(raw, secret_in(tool, "args"))
+        kept = self.receipts.kept(raw, secret_in(tool, "args"))
         mark = fingerprint(proposal.tool, kept.sha256, decision.codes)
         self.journal.append(refusal_body(proposal, kept, None, decision, mark, now), RUNTIME, durable=False)
         stuck = self.bounds.count(mark, self.journal.view.evidence_seq)
@@ -357,14 +351,14 @@ class Calls:
         assert ticket.decision is not None
         with self.journal.lock:
             if execution.abandoned:
-                self.unfinished.add(call_id)
+                self.receipts.unfinished.add(call_id)
             try:
-                record = self._record(call_id, ran, interrupted=interrupted)
+                record = self.receipts.record(call_id, ran, interrupted=interrupted)
             finally:
                 self._done(call_id)
             doubtful = record is None or call_id in self.journal.view.doubts
             if record is not None:
-                self._settle_from(record, ticket.decision)
+                self.receipts.settle_from(record, ticket.decision)
         if execution.abandoned:
             execution.when_late(partial(self._late, call_id))
         value = ran.value.value if isinstance(ran.value, ToolResult) else ran.value
@@ -378,148 +372,21 @@ class Calls:
             in_doubt=doubtful,
         )
 
-    def _record(self, call_id: str, ran: Ran, *, interrupted: bool = False, late: bool = False) -> ReceiptRecord | None:
-        """Append the receipt; None where the ledger would not take it, which ends what this tenure may do."""
-        journal = self.journal
-        try:
-            body = self._receipt(call_id, ran, interrupted=interrupted, late=late)
-        except Exception as bad:  # noqa: BLE001 - our own fault must not lose the receipt of a call that ran
-            text = f"the guard could not read what came back: {type(bad).__name__}"
-            body = Receipt(id="", call=call_id, result=None, error=text, observed_at=stamp(ran.at), late=late)
-        try:
-            journal.ready()
-            try:
-                return self.write_receipt(body)
-            except (InputError, LedgerError) as bad:
-                if journal.broken or (isinstance(bad, LedgerError) and not _is_large(body)):
-                    raise
-                # The event itself is the trouble. A receipt that says so is better than none: the call did run.
-                text = f"the result cannot be recorded: {bad.message}"[:MAX_ERROR_CHARS]
-                journal.ready()
-                return self.write_receipt(_without_result(body, text))
-        except LedgerError:
-            # Row "ledger cannot write", after the tool: the result is in hand and the record out of reach. It is kept,
-            # to be appended when the run is left; until then nothing else runs, and this run is never CERTIFIED.
-            self.unwritten.append(body)
-            journal.broken = journal.broken or "ledger.broken"
-            return None
-
-    def write_receipt(self, body: Receipt) -> ReceiptRecord | None:
-        """Append a receipt under the next receipt id. Call under the lock.
-
-        Raises:
-            InputError, LedgerError: it cannot be appended.
-        """
-        view = self.journal.view
-        body = msgspec.structs.replace(body, id=f"r{len(view.receipts) + 1}")
-        call = view.calls.get(body.call or "")
-        self.journal.append(body, EXECUTOR, durable=call is None or call.effect == "write")
-        return self.journal.view.receipt(body.id)
-
-    def _receipt(self, call_id: str, ran: Ran, *, interrupted: bool, late: bool) -> Receipt:
-        view = self.journal.view
-        call = view.calls.get(call_id)
-        tool = self.contract.tools.get(call.tool) if call is not None else None
-        secrets = secret_in(tool, "result")
-        given = ran.value if isinstance(ran.value, ToolResult) else ToolResult(value=ran.value)
-        error = None
-        result = structured = None
-        truncated = given.truncated
-        if ran.error is not None:
-            # An exception's text can repeat an argument, so of a tool with secret fields only its kind is kept.
-            open_ = tool is None or not tool.secrets
-            said = error_text(ran.error) if open_ else type(ran.error).__name__
-            error = ("interrupted: " if interrupted else "") + said
-        else:
-            raw = result_bytes(given.value)
-            if len(raw) > MAX_RESULT_BYTES:
-                error = f"the result has {len(raw):,} bytes, more than {MAX_RESULT_BYTES:,}: not kept"
-                truncated = True
-            else:
-                result = self._kept(raw, secrets)
-            if given.structured is not None:
-                structured = self._kept(result_bytes(given.structured), secrets)
-        body = Receipt(
-            id="",  # given when it is written
-            call=call_id,
-            result=result,
-            structured=structured,
-            flag="error" if ran.error is not None else given.flag,
-            error=error,
-            observed_at=stamp(ran.at),
-            native_id=given.native_id,
-            late=late,
-            dry_run=given.dry_run,
-            truncated=truncated,
-        )
-        if call is None:
-            return body
-        _, _, judged = reading(view, call, tool, body)
-        return msgspec.structs.replace(body, outcome=judged.outcome)
-
-    def _kept(self, raw: bytes, secrets: tuple[tuple[str, ...], ...]) -> Blob:
-        return redact(raw, secrets, self.key) if secrets and self.key is not None else blob(raw)
-
     def _late(self, call_id: str, ran: Ran) -> None:
         """Append what a tool returned after the wait for it was given up, if this writer still may."""
         with self.journal.lock:
-            self.unfinished.discard(call_id)
+            self.receipts.unfinished.discard(call_id)
             if self.journal.broken in ("", "run.left"):
-                record = self._record(call_id, ran, late=True)
+                record = self.receipts.record(call_id, ran, late=True)
                 if record is not None and self.journal.view.ended is None:
-                    self._settle_from(record, None)
-            if not self.unfinished and self.when_idle is not None:
+                    self.receipts.settle_from(record, None)
+            if not self.receipts.unfinished and self.when_idle is not None:
                 self.when_idle()
-
-    def _settle_from(self, record: ReceiptRecord, decision: Decision | None) -> None:
-        """Settle what this receipt shows about calls in doubt: by the contract's status query, or our own retry."""
-        view = self.journal.view
-        if not view.doubts:
-            return
-        found: list[DoubtSettled] = []
-        if decision is not None and record.outcome == "ok" and "effect.retry_same_key" in decision.codes:
-            found.extend(self._carried_by_retry(record))
-        for doubtful in list(view.doubts.values()):
-            shown = settled_by(view, self.contract, doubtful, record)
-            if shown is None:
-                continue
-            if shown.outcome == "no_effect" and doubtful.id in self.unfinished:
-                continue  # its thread is still at work here: not yet is not never
-            found.append(shown)
-        for body in found:
-            if body.call in view.doubts:
-                try:
-                    self.journal.append(body, RUNTIME, durable=True)
-                except LedgerError:
-                    return  # still in doubt; asked again next time
-                view = self.journal.view
-
-    def _carried_by_retry(self, record: ReceiptRecord) -> list[DoubtSettled]:
-        """The tool deduplicates by key, so of a doubtful call and its retry exactly one effect exists: the retry's."""
-        call = record.call
-        assert call is not None
-        note = f"the retry {call.id} under the same idempotency key carried the effect"
-        return [
-            DoubtSettled(call=other.id, outcome="no_effect", by="query", evidence=[record.id], note=note)
-            for other in self.journal.view.doubts.values()
-            if other.id != call.id and other.tool == call.tool and other.idempotency_key == call.idempotency_key
-        ]
 
     def _done(self, call_id: str) -> None:
         future = self.running.pop(call_id, None)
         if future is not None:
             future.set_result(None)
-
-
-def _is_large(body: Receipt) -> bool:
-    return sum(b.size for b in (body.result, body.structured) if b is not None) > LARGE_BYTES
-
-
-def _without_result(body: Receipt, why: str) -> Receipt:
-    outcome: Any = "no_effect" if body.outcome == "no_effect" else "unknown"
-    return msgspec.structs.replace(
-        body, result=None, structured=None, native_id=None, error=why, truncated=True, outcome=outcome
-    )
 
 
 def _cannot_run(proposal: Proposal, fn: Callable[..., Any] | None, tool: Tool | None) -> Decision | None:

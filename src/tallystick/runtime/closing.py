@@ -184,7 +184,7 @@ class Closing:
                     self.end("ledger.broken" if journal.broken else reason)
             journal.broken = journal.broken or "run.left"
             self._calls.when_idle = self._release
-            if not self._calls.unfinished:
+            if not self._calls.receipts.unfinished:
                 self._release()  # else the last late result does
             return self._calls.status
 
@@ -192,13 +192,13 @@ class Closing:
         """Append what the ledger would not take before: late receipts, and calls that were never dispatched."""
         self._calls.catch_up()
         view = self._journal.view
-        while self._calls.unwritten:
-            body = self._calls.unwritten[0]
+        while self._calls.receipts.unwritten:
+            body = self._calls.receipts.unwritten[0]
             call = view.calls.get(body.call or "")
             if call is not None and not call.receipts:
-                self._calls.write_receipt(msgspec.structs.replace(body, late=True))
+                self._calls.receipts.write(msgspec.structs.replace(body, late=True))
                 view = self._journal.view
-            self._calls.unwritten.pop(0)
+            self._calls.receipts.unwritten.pop(0)
 
     def _release(self) -> None:
         self._guard.heartbeat.remove(self._journal)
