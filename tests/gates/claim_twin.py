@@ -192,9 +192,9 @@ def value_codes(call: Asked, answer: Answered, claim: Claim, invoice: str) -> se
             return {"claim.contradicted_earlier"}
         return {"claim.unsupported"} if call.doubtful else set()
     if claim.field == "exists":
-        there = record not in (None, {})
+        there = record is not None and record.get("id") == invoice
         if claim.value is True:
-            return set() if there else {"claim.mismatch"}
+            return set() if there else {"claim.unsupported"}
         if there:
             return {"claim.mismatch"}
         if (

@@ -256,6 +256,11 @@ def test_of_a_batch_only_the_items_that_were_done_are_derived() -> None:
     assert judged("shipped", ["O-1", "O-2"], *bodies).codes == ("claim.mismatch",)
 
 
+def test_a_claim_need_not_repeat_the_slots_quantifier() -> None:
+    assert judged("count", 3, *TWO_PAGES, quantifier="one").verdict is Verdict.ACCEPT
+    assert judged("count", 3, *TWO_PAGES, quantifier="none").codes == ("claim.type",)
+
+
 def test_an_unknown_slot_is_no_slot() -> None:
     view = folded(sealed([]), CONTRACT, TASK)
     decision = may_claim(view, CONTRACT, Claim(slot="tip", field="tip", value=1))

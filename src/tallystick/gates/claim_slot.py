@@ -124,7 +124,7 @@ def slot_claim(view: View, contract: Contract, claim: Claim) -> Decision:
                 where=slot.name,
             )
         )
-    if claim.quantifier != slot.quantifier:
+    if claim.quantifier not in ("one", slot.quantifier):  # `one` is what a claim says that says nothing
         reasons.append(
             Reason(
                 code="claim.type",

@@ -23,12 +23,13 @@ from tallystick.model.pointer import MISSING, resolve
 from tallystick.model.proposal import Claim
 from tallystick.model.values import EXACT, EntityRef, Money, Quantity, Type, decimal_of, same
 from tallystick.view import ReceiptRecord, View
-from tallystick.view.keys import key_value
+from tallystick.view.keys import id_text, key_value
 
+CONTENT: Final = frozenset({"content", "text"})
+"""Reserved fields: the whole of a result that is only text."""
 _NUMBER: Final = re.compile(r"(?<![\w.,])[+-]?[0-9][0-9.,]*")
 _WORD: Final = re.compile(r"[^\W_]+")
 _MONEY_TEXT: Final = Type(name="money")
-_DEPTH: Final = 8
 _NODES: Final = 20_000
 
 
@@ -62,8 +63,8 @@ def support(view: View, contract: Contract, claim: Claim, receipt: ReceiptRecord
         return _compare(claim, receipt, stated, declared, record)
     if call.effect == "write" and claim.field in call.args:
         return _asked(claim, receipt)
-    if isinstance(receipt.value, str) and isinstance(claim.value, str) and receipt.value == claim.value:
-        return Support(supported=True)
+    if claim.field in CONTENT and isinstance(receipt.value, str):
+        return _settle(claim, receipt, receipt.value, same(receipt.value, claim.value))
     listed = _listed(tool, receipt, about)
     if isinstance(claim.value, list) and claim.quantifier in ("one", "all"):
         members = _members(listed, claim.field)
@@ -79,8 +80,8 @@ def look_up(
 ) -> tuple[Any, Type | None, Any]:
     """Return (value, declared type, record it sits in) of a field.
 
-    It is looked up where the contract says, by dotted path, or as the one member of that name; the value is `MISSING`
-    where none or several different ones stand there.
+    It is looked up where the contract says, else by its dotted path in the record, and nowhere else: a member of that
+    name inside another object is about something else. The value is `MISSING` where nothing stands there.
     """
     declared = _declared(contract, tool, name, subject)
     for record in about:
@@ -93,9 +94,6 @@ def look_up(
         found = resolve(record.value, tuple(name.split(".")))
         if found is not MISSING:
             return found, declared, _holder(record.value, name)
-    values = [pair for record in about for pair in _named(record.value, name)]
-    if values and all(same(v, values[0][0]) for v, _ in values):
-        return values[0][0], declared, values[0][1]
     return MISSING, declared, None
 
 
@@ -111,18 +109,6 @@ def _declared(contract: Contract, tool: Tool | None, name: str, subject: EntityR
         if found is not None and found.name != "json":
             return found
     return None
-
-
-def _named(value: Any, name: str) -> Iterator[tuple[Any, Any]]:
-    """Yield (value, holder) of every member called `name`, without looking inside lists: their items are others."""
-    stack: list[tuple[Any, int]] = [(value, 0)]
-    while stack:
-        here, depth = stack.pop()
-        if not isinstance(here, Mapping) or depth > _DEPTH:
-            continue
-        if name in here:
-            yield here[name], here
-        stack.extend((v, depth + 1) for v in here.values() if isinstance(v, Mapping))
 
 
 # ---------------------------------------------------------------- comparing
@@ -240,8 +226,8 @@ def other_readings(receipt: ReceiptRecord, name: str, stated: Any) -> list[Any]:
     except InputError:
         parsed = None
     if isinstance(parsed, Mapping):
-        found = [v for v, _ in _named(parsed, name.rpartition(".")[2])]
-        return [] if any(same(v, stated) for v in found) else found
+        found = resolve(parsed, tuple(name.split(".")))
+        return [] if found is MISSING or same(found, stated) else [found]
     if isinstance(stated, bool) or not isinstance(stated, (int, Decimal)):
         return []
     words = {w.lower() for w in _WORD.findall(receipt.text)}
@@ -308,20 +294,32 @@ def _existence(contract: Contract, claim: Claim, receipt: ReceiptRecord, about: 
     call = receipt.call
     assert call is not None
     tool = contract.tools.get(call.tool)
-    there = [r for r in about if r.value not in (None, [], {}, "")]
-    listed = items_of(tool, receipt)
-    if listed == [] and not any(r.tokens for r in about):
-        there = []  # an empty listing that was asked for the subject
-    if claim.value is True:
-        if there:
-            return Support(supported=True)
-        return Support(reasons=[_mismatch(claim, receipt, "nothing", "claim.mismatch", "")])
-    if claim.value is not False:
-        return Support(reasons=[_mismatch(claim, receipt, bool(there), "claim.type", "`exists` is true or false")])
+    there = any(_located(r, claim.subject) for r in about)
+    if not isinstance(claim.value, bool):
+        return Support(reasons=[_mismatch(claim, receipt, there, "claim.type", "`exists` is true or false")])
+    if claim.value and there:
+        return Support(supported=True)
+    if claim.value:
+        text = f"no record in the result states the id of {claim.subject}"
+        return Support(reasons=[_mismatch(claim, receipt, there, "claim.unsupported", text)])
     if there:
-        return Support(reasons=[_mismatch(claim, receipt, "it", "claim.mismatch", "")])
+        return Support(reasons=[_mismatch(claim, receipt, there, "claim.mismatch", "")])
     _, partial = complete(tool, [receipt])
+    if not partial and about and items_of(tool, receipt) != []:
+        text = "the answer is not empty, so it does not show that nothing is there"
+        return Support(reasons=[_mismatch(claim, receipt, there, "claim.unsupported", text)])
     return Support(supported=not partial, reasons=list(partial))
+
+
+def _located(record: Record, subject: EntityRef | None) -> bool:
+    """Return whether a record states the subject's very id: where the contract says, else as one of its members."""
+    if subject is None:
+        return False
+    if record.rule is not None and record.rule.id is not None:
+        stated = resolve(record.value, record.rule.id)
+        return stated is not MISSING and id_text(stated) == subject.id
+    members = record.value.values() if isinstance(record.value, Mapping) else (record.value,)
+    return any(id_text(m) == subject.id for m in members)
 
 
 def _asked(claim: Claim, receipt: ReceiptRecord) -> Support:

@@ -111,6 +111,9 @@ def _field(value: Mapping[str, Any], tools: list[str], scene: Scene, shapes: Sha
         members = {k for _, record in shapes.records(tool) for k in record}
         if name in members:
             return name
+        path = _only_path(name, shapes.of(tool))
+        if path is not None:
+            return path
         if isinstance(value["value"], list) and name.endswith("s") and name[:-1] in members:
             return name[:-1]
         effect = next((t.effect for t in scene.tools if t.name == tool), "read")
@@ -118,6 +121,19 @@ def _field(value: Mapping[str, Any], tools: list[str], scene: Scene, shapes: Sha
         if effect == "write" and says_done(name, tool) and (isinstance(value["value"], bool) or counted):
             return DONE
     return name
+
+
+def _only_path(name: str, results: list[Any]) -> str | None:
+    """Return the dotted path of the one member called `name` inside the objects of the recorded results."""
+    found: set[str] = set()
+    stack: list[tuple[str, Any]] = [("", value) for value in results]
+    while stack:
+        path, here = stack.pop()
+        if isinstance(here, Mapping):
+            stack.extend((f"{path}.{key}" if path else key, v) for key, v in here.items() if "." not in key)
+            if path and name in here:
+                found.add(f"{path}.{name}")
+    return found.pop() if len(found) == 1 else None
 
 
 def _as_of(text: str | None, view: View) -> str | None:
