@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,6 +61,21 @@ def test_the_documented_disagreements_are_the_disagreements(published: Path, roo
     for item in result.items:
         assert (f"**{item.id}**" in known) == (not item.agree)
     assert f"{result.agree} of the 91 published cases agree" in known
+
+
+@pytest.mark.shared
+def test_the_figures_on_the_page_are_the_figures(published: Path, root: Path) -> None:
+    page = " ".join((root / "docs" / "reference" / "cases.md").read_text(encoding="utf-8").split())
+    cases = load(published)
+    decisions = [answer(c.scene).decision for c in cases]
+    counts = [len(d.reasons) for d in decisions]
+    first = sum(
+        agrees(msgspec.structs.replace(d, reasons=d.reasons[:1]), c.verdict, c.reason_kind)
+        for d, c in zip(decisions, cases, strict=True)
+    )
+    mean = sum(counts) / len(counts)
+    said = f"{mean:.1f} reasons on average, {max(counts)} at most, and {first} agree by their first reason alone"
+    assert said in page
 
 
 @pytest.mark.shared
