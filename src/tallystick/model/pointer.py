@@ -39,7 +39,7 @@ def join(tokens: tuple[str | int, ...]) -> str:
 
 def step(value: Any, token: str) -> Any:
     """Return the member or item of `value` that `token` names, or `MISSING`."""
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):  # the first test is much cheaper, and nearly always enough
         return value.get(token, MISSING)
     if isinstance(value, (list, tuple)):
         # RFC 6901 section 4: an array index is 0 or has no leading zero; `-` names no existing item.

@@ -76,7 +76,7 @@ class Calls:
         self.end = end
         self.timeout: float | None = None
         self.receipts = Receipts(journal, contract, key)
-        self.running: dict[str, Future[None]] = {}
+        self.running: dict[str, Future[None] | None] = {}  # calls at work; a future once another call waits for one
         self.undispatched: set[str] = set()  # intents that may be in the record although their tools never ran
         self.when_idle: Callable[[], None] | None = None
 
@@ -194,9 +194,10 @@ class Calls:
                 return
             decision = problem
         elif not final and decision.codes == ("effect.in_flight",):
-            running = [self.running.get(c.id) for c in view.open_calls.values() if c.seq in decision.reasons[0].refs]
-            ticket.running = next((f for f in running if f is not None), None)
-            if ticket.running is not None:
+            refs = decision.reasons[0].refs
+            first = next((c.id for c in view.open_calls.values() if c.seq in refs and c.id in self.running), None)
+            if first is not None:
+                ticket.running = self.running[first] = self.running[first] or Future()
                 return
         elif decision.verdict is Verdict.RECONCILE and ask:
             ticket.query = self._query_for(proposal, decision.in_doubt or "")
@@ -234,6 +235,7 @@ class Calls:
             basis = set(decision.basis)
             used = tuple(r.body.id for r in view.approvals_of(call.tool) if r.digest in basis)
         ticket.call_id = f"c{len(view.calls) + 1}"
+        at = stamp(call.now)
         intent = Intent(
             call=ticket.call_id,
             tool=call.tool,
@@ -246,11 +248,11 @@ class Calls:
             approvals=list(used),
             basis=list(decision.basis),
             judged_upto=decision.judged_upto,
-            now=stamp(call.now),
+            now=at,
         )
-        self.journal.append(intent, RUNTIME, durable=write, now=call.now)
+        self.journal.append(intent, RUNTIME, durable=write, at=at)
         ticket.decision, ticket.fn, ticket.dispatch = decision, fn, proposal.dispatch
-        self.running[ticket.call_id] = Future()
+        self.running[ticket.call_id] = None
 
     def _query_for(self, proposal: Proposal, call_id: str) -> Proposal | None:
         """Return the status query that may settle a doubt: once per proposal and doubt, if its tool can be run."""
@@ -286,8 +288,9 @@ class Calls:
             recorded = view.receipt(decision.recorded)
         handed_back = decision.verdict is Verdict.RETURN_RECORDED
         mark = "" if handed_back else fingerprint(call.tool, args_digest(call.args), decision.codes)
-        body = refusal_body(proposal, kept, raw, decision, mark, stamp(call.now))
-        self.journal.append(body, RUNTIME, durable=False, now=call.now)
+        at = stamp(call.now)
+        body = refusal_body(proposal, kept, raw, decision, mark, at)
+        self.journal.append(body, RUNTIME, durable=False, at=at)
         stuck = self.bounds.count(mark, view.evidence_seq)
         return Outcome(
             tool=call.tool,

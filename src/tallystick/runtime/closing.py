@@ -94,16 +94,17 @@ class Closing:
                     now=now, claims=claims, text=text, outcome=outcome, declared_by=declared_by, truncated=truncated
                 )
                 decision = may_stop(journal.view, self._contract, stop)
+                at = stamp(now)
                 body = StopDecided(
                     claims=written,
                     text=text,
                     declared_by=declared_by,
                     outcome=outcome,
                     decision=decision.text(),
-                    now=stamp(now),
+                    now=at,
                     truncated=truncated,
                 )
-                journal.append(body, RUNTIME, durable=True, now=now)
+                journal.append(body, RUNTIME, durable=True, at=at)
                 if decision.verdict is Verdict.ACCEPT:
                     status, reason = final_status(journal.view, self._contract, decision)
                     self._append_end(status, outcome if status == "CERTIFIED" else "", reason)

@@ -84,8 +84,8 @@ class Journal:
             else:
                 self.load()
 
-    def append(self, body: AnyBody, actor: Actor, *, durable: bool, now: datetime | None = None) -> Sealed:
-        """Append one event and fold it.
+    def append(self, body: AnyBody, actor: Actor, *, durable: bool, at: str | None = None) -> Sealed:
+        """Append one event and fold it; `at` is the instant it gets, RFC 3339, else the present one.
 
         Raises:
             InputError: the body cannot be written; nothing was appended.
@@ -99,7 +99,7 @@ class Journal:
                 v=ENVELOPE_VERSION,
                 run=self.run,
                 seq=self._head.seq + 1,
-                at=stamp(now or self.clock()),
+                at=at or stamp(self.clock()),
                 actor=actor,
                 body=body,
                 prev=self._head.digest,

@@ -51,7 +51,7 @@ class Proposal:
 
 def exact_args(args: object, args_text: str | None) -> tuple[dict[str, Any], str, str | None]:
     """Return (arguments as exact JSON values, their text, problem): floats become decimals of their shortest form."""
-    if args is not None and not isinstance(args, Mapping):
+    if args is not None and type(args) is not dict and not isinstance(args, Mapping):
         return {}, "{}", f"the arguments are a {type(args).__name__}, not one JSON object"
     try:
         if args is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from tallystick.contracts.types import Effect, Tool
@@ -28,6 +29,7 @@ _DROPPED_KEYS: Final = frozenset(
 )
 _FAILURE_WORDS: Final = ("error", "fail", "could not", "couldn't", "cannot", "can't", "unable", "denied", "not found",
                          "timed out", "timeout", "refused", "rejected", "exception", "invalid")  # fmt: skip
+_SCALARS: Final = frozenset({str, int, bool, Decimal, type(None)})  # a set look-up beats an abstract base class
 MAX_NODES: Final = 100_000
 """Nodes of a body searched for error markers; beyond that a write's outcome is *unknown*."""
 
@@ -56,7 +58,7 @@ def markers(value: Any) -> Iterator[tuple[str, tuple[str | int, ...], Any]]:
         if at > MAX_NODES:
             yield "limit", path, None
             return
-        if isinstance(here, Mapping):
+        if type(here) is dict or isinstance(here, Mapping):
             for key, item in here.items():
                 name = str(key)
                 low = name.lower()
@@ -83,7 +85,7 @@ def markers(value: Any) -> Iterator[tuple[str, tuple[str | int, ...], Any]]:
                         yield "dry_run", (*path, name), item
                 elif low in _DROPPED_KEYS and isinstance(item, list) and item:
                     yield "dropped", (*path, name), item
-                if isinstance(item, (Mapping, list)):
+                if type(item) not in _SCALARS and isinstance(item, (Mapping, list)):
                     queue.append(((*path, name), item))
         elif isinstance(here, list):
             queue.extend(((*path, i), item) for i, item in enumerate(here) if isinstance(item, (Mapping, list)))
