@@ -232,23 +232,28 @@ def calls_in_circles(case: Case) -> None:
     """The same call with the same answer three times or more without anything happening in between."""
     if len(case.steps) - len(case.used) < 2:
         return  # no tool was called three times
-    seen: dict[tuple[str, bytes], list[Step]] = {}
+    first: dict[tuple[str, bytes], Step] = {}
+    alike: dict[tuple[str, bytes, int, str], list[Step]] = {}
     for step in case.steps:
         if step.realised:
-            seen.clear()
-        elif step.came != "rejected":  # `write.rejected_again` speaks about these
-            identity = (step.call.tool, step.said)
-            alike = seen.get(identity)
-            if alike is None:
-                seen[identity] = [step]
-                continue
-            alike.append(step)
-            run = [s for s in alike if s.asked == step.asked and s.args == step.args]
-            if len(run) == 3:
-                case.find(
-                    "call.repeated",
-                    "info",
-                    f"`{step.call.tool}` was called three times with the same arguments and the same answer",
-                    step=step,
-                    evidence=tuple(s.call.id for s in run),
-                )
+            first.clear()
+            alike.clear()
+            continue
+        if step.came == "rejected":
+            continue  # `write.rejected_again` speaks about these
+        answer = (step.call.tool, step.said)
+        earlier = first.setdefault(answer, step)
+        if earlier is step:
+            continue
+        run = alike.setdefault((*answer, step.asked, repr(step.args)), [])
+        if not run and earlier.asked == step.asked and earlier.args == step.args:
+            run.append(earlier)
+        run.append(step)
+        if len(run) == 3:
+            case.find(
+                "call.repeated",
+                "info",
+                f"`{step.call.tool}` was called three times with the same arguments and the same answer",
+                step=step,
+                evidence=tuple(s.call.id for s in run),
+            )

@@ -13,8 +13,9 @@ from tallystick.audit.step import Step
 from tallystick.model.values import plain
 
 _KEYED: Final = re.compile(rb'"(\w+)":"?-?(\d+(?:\.\d+)?)')
-_SIGNED: Final = re.compile(rb"[$\xa3\xa5\xac] ?(\d[\d,]*(?:\.\d+)?)")
-"""After a dollar sign, or the last byte of the signs of pound, yen and euro."""
+_DOLLARS: Final = re.compile(rb"\$ ?(\d[\d,]*(?:\.\d+)?)")
+_SIGNED: Final = re.compile(rb"[\xa3\xa5\xac] ?(\d[\d,]*(?:\.\d+)?)")
+"""After the last byte of the signs of pound, yen and euro."""
 _NAMED: Final = re.compile(rb"(\d[\d,]*(?:\.\d+)?) ?(?:USD|EUR|GBP|CHF|dollars|euros|\xe2\x82\xac)")
 _CURRENCIES: Final = (b"USD", b"EUR", b"GBP", b"CHF", b"dollars", b"euros", b"\xe2\x82\xac")
 RECENT: Final = 2_500
@@ -140,7 +141,7 @@ class Arithmetic:
         both. Only amounts count: any number is the sum of some two of a few hundred.
         """
         sums = {0}
-        for part in [n for n in self._near if n != value][:12]:
+        for part in [n for n in self._near if n != value][:8]:
             sums |= {total + part for total in sums}
         if value in sums:
             return True
@@ -192,8 +193,11 @@ def _amounts(text: bytes, start: int, upto: int) -> Iterator[int]:
     """Yield the amounts in `text` between two offsets: with a currency, or under a name of an amount."""
     for digits in {digits for key, digits in _KEYED.findall(text, start, upto) if _is_amount_key(key)}:
         yield _scaled_text(digits)
-    for digits in _SIGNED.findall(text, start, upto):
+    for digits in set(_DOLLARS.findall(text, start, upto)):
         yield _scaled_text(digits)
+    if not text.isascii():
+        for digits in set(_SIGNED.findall(text, start, upto)):
+            yield _scaled_text(digits)
     if any(name in text for name in _CURRENCIES):
         for digits in _NAMED.findall(text, start, upto):
             yield _scaled_text(digits)
