@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tallystick.audit.case import Case
 from tallystick.audit.step import Step, is_id_name
-from tallystick.audit.support import Arithmetic, said, scaled, spellings, stands
+from tallystick.audit.support import Arithmetic, said, scaled, scaled_text, spellings, stands
 from tallystick.audit.tools import words_of
 
 _AMOUNT_WORDS: Final = frozenset(
@@ -114,16 +114,13 @@ def answer(case: Case) -> None:
         digits = amount.replace(",", "")
         if stands(text, digits.encode(), upto, number=True):
             continue  # as written: nearly always
-        value = Decimal(digits)
-        if value and not any(stands(text, s, upto, number=True) for s in spellings(value)):
-            missing.append((amount, value))
+        if digits.strip("0.") and not any(stands(text, s, upto, number=True) for s in spellings(Decimal(digits))):
+            missing.append(amount)
     if not missing:
         return
-    within = [n for n in (scaled(Decimal(a.replace(",", ""))) for a in dict.fromkeys(amounts)) if n is not None]
-    sums = Arithmetic(case, upto, within)
-    for amount, value in missing:
-        exact = scaled(value)
-        if exact is None or not sums.follows(exact):
+    sums = Arithmetic(case, upto, [n for n in (scaled_text(a.encode()) for a in amounts) if n >= 0])
+    for amount in missing:
+        if not sums.follows(scaled_text(amount.encode())):
             case.find(
                 "answer.unsupported_amount",
                 "warning",

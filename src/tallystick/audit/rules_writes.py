@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tallystick.audit.case import Case
 from tallystick.audit.findings import Severity
-from tallystick.audit.step import Step, is_id_name
+from tallystick.audit.step import Step, is_id_name, key_of
 from tallystick.audit.support import said
 
 _APPLIED: Final = frozenset(
@@ -30,13 +30,13 @@ def repeated(case: Case) -> None:
     Two equal calls can be two wishes: with a user message between them, or another effect that undid the first, it is a
     warning; without either, an error.
     """
-    first: dict[tuple[str, bytes], Step] = {}
+    done: dict[tuple[str, Any], list[Step]] = {}
     for step in case.writes:
-        if not step.realised or not step.key:
+        if not step.realised or not step.args:
             continue
-        identity = (step.call.tool, step.key)
-        earlier = first.get(identity)
-        first[identity] = step
+        alike = done.setdefault((step.call.tool, step.target), [])
+        earlier = next((s for s in reversed(alike) if key_of(s) == key_of(step)), None) if alike else None
+        alike.append(step)
         if earlier is None:
             continue
         between = any(s.realised and earlier.n < s.n < step.n for s in case.writes)
@@ -59,6 +59,8 @@ def repeated(case: Case) -> None:
 
 def rejected_again(case: Case) -> None:
     """A write that was rejected was sent again unchanged, with nothing new in between: no user message, no effect."""
+    if not any(step.came == "rejected" for step in case.writes):
+        return
     refused: dict[tuple[str, bytes, bool], Step] = {}
     again: dict[tuple[str, bytes, bool], list[Step]] = {}
     for step in case.writes:
@@ -66,7 +68,7 @@ def rejected_again(case: Case) -> None:
             refused.clear()
         if step.came != "rejected":
             continue
-        identity = (step.call.tool, step.key, step.rehearsal)
+        identity = (step.call.tool, key_of(step), step.rehearsal)
         earlier = refused.get(identity)
         if earlier is None or earlier.asked != step.asked:
             refused[identity] = step
@@ -143,7 +145,7 @@ def _status(step: Step) -> str:
 
 
 def _committed(case: Case, step: Step, seen: list[Step]) -> None:
-    same = [s for s in seen if s.key == step.key]
+    same = [s for s in seen if key_of(s) == key_of(step)]
     if all(s.asked == step.asked for s in seen):
         case.find(
             "preview.unseen",

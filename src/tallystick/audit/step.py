@@ -72,7 +72,8 @@ class Step(msgspec.Struct, gc=False):
         said: its result as evidence text.
         came: what came of it; `realised` whether the result says that something changed.
         why: where the outcome was read (JSON Pointer into the result) and the words there.
-        key: its arguments without switches and idempotency keys, canonical; `target` those that identify something.
+        target: the arguments that identify something; `aside` the names of switches and idempotency keys.
+        key: filled in by `key_of`, which is how to read it.
         rehearsal: its arguments ask for a preview; `switch` is the name of the argument that says so, or says not.
     """
 
@@ -89,6 +90,7 @@ class Step(msgspec.Struct, gc=False):
     rehearsal: bool = False
     switch: str = ""
     key: bytes = b""
+    aside: frozenset[str] = frozenset()
     target: tuple[tuple[str, Any], ...] = ()
     why: tuple[str, str] = ("", "")
 
@@ -144,11 +146,18 @@ def _identify(step: Step, args: dict[str, Any]) -> None:
             step.switch, step.rehearsal = name, value if name in REHEARSALS else not value
         else:
             aside = aside - {name}  # a `preview` that is no switch is an argument like any other
-    kept = {k: v for k, v in args.items() if k not in aside} if aside else args
-    try:
-        step.key = _SORTED.encode(kept)
-    except (UnicodeEncodeError, ValueError, OverflowError, RecursionError):
-        step.key = repr(kept).encode("utf-8", "backslashreplace")
+    step.aside = aside
+
+
+def key_of(step: Step) -> bytes:
+    """Return a call's arguments without switches and idempotency keys, canonical: what makes two calls the same."""
+    if not step.key:
+        kept = {k: v for k, v in step.args.items() if k not in step.aside} if step.aside else step.args
+        try:
+            step.key = _SORTED.encode(kept)
+        except (UnicodeEncodeError, ValueError, OverflowError, RecursionError):
+            step.key = repr(kept).encode("utf-8", "backslashreplace")
+    return step.key
 
 
 def _hashable(value: Any) -> Any:

@@ -143,7 +143,7 @@ class Arithmetic:
         sums = {0}
         for part in [n for n in self._near if n != value][:8]:
             sums |= {total + part for total in sums}
-        if value in sums:
+        if value in sums or _in_two_steps(value, set(self._near)):
             return True
         start = max(0, self._upto - RECENT)
         if self._recent is None:
@@ -162,7 +162,7 @@ class Arithmetic:
         A weak sign (digits inside names and dates count too), good only for being milder.
         """
         found = dict.fromkeys(reversed(_NUMBER.findall(self._text, 0, self._upto)))
-        return _in_two_steps(value, {_scaled_text(text) for text in list(found)[:MAX_NUMBERS]})
+        return _in_two_steps(value, {scaled_text(text) for text in list(found)[:MAX_NUMBERS]})
 
 
 def _in_two_steps(value: int, known: set[int]) -> bool:
@@ -176,7 +176,7 @@ def _in_two_steps(value: int, known: set[int]) -> bool:
     return False
 
 
-def _scaled_text(text: bytes) -> int:
+def scaled_text(text: bytes) -> int:
     """Return a number as written in ten-thousandths, or -1 for one too long or too fine."""
     whole, _, part = text.replace(b",", b"").partition(b".")
     if len(whole) >= 16 or len(part) > 4:
@@ -192,12 +192,12 @@ def _is_amount_key(key: bytes) -> bool:
 def _amounts(text: bytes, start: int, upto: int) -> Iterator[int]:
     """Yield the amounts in `text` between two offsets: with a currency, or under a name of an amount."""
     for digits in {digits for key, digits in _KEYED.findall(text, start, upto) if _is_amount_key(key)}:
-        yield _scaled_text(digits)
+        yield scaled_text(digits)
     for digits in set(_DOLLARS.findall(text, start, upto)):
-        yield _scaled_text(digits)
+        yield scaled_text(digits)
     if not text.isascii():
         for digits in set(_SIGNED.findall(text, start, upto)):
-            yield _scaled_text(digits)
+            yield scaled_text(digits)
     if any(name in text for name in _CURRENCIES):
         for digits in _NAMED.findall(text, start, upto):
-            yield _scaled_text(digits)
+            yield scaled_text(digits)
