@@ -7,6 +7,8 @@ A user's choice, which a live host records as a typed event, is guessed here fro
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from tallystick.audit.findings import Finding
@@ -26,17 +28,22 @@ _ASSENT: Final = re.compile(
 )
 
 
-def judge(trace: Trace, contract: Contract) -> list[Finding]:
-    """Return a finding for each call that writes under `contract` and that the act gate would not have admitted.
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A call that writes under the contract, before it runs; `view` goes on being folded once the next is asked for."""
 
-    Severity is error only where the call then took effect; a call that was refused by the tool too did no harm.
-    """
+    view: View
+    call: TraceCall
+    proposal: Call
+
+
+def moments(trace: Trace, contract: Contract) -> Iterator[Moment]:
+    """Yield each call of `trace` that writes under `contract` (or is not mentioned), with the view as it stood then."""
     chain = Chain(trace, contract)
     view = View(contract, run=chain.run)
     view.apply(chain.start())
     recorded = {call.id: call for call in trace.calls}
     cut = {message.index for message in trace.messages if message.truncated}
-    refused: list[tuple[TraceCall, Decision]] = []
     words = ""
     pending: list[EntityRef] = []
     now = instant_of(chain.at)
@@ -65,13 +72,23 @@ def judge(trace: Trace, contract: Contract) -> list[Finding]:
                     turn=call.turn,
                     complete=call.message not in cut,
                 )
-                decision = may_act(view, contract, proposal)
-                if not decision.positive:
-                    refused.append((call, decision))
+                yield Moment(view, call, proposal)
             else:
                 pending.extend(targets)
         view.apply(chain.add(body))
-    return [_finding(call, decision, view, contract) for call, decision in refused]
+
+
+def judge(trace: Trace, contract: Contract) -> list[Finding]:
+    """Return a finding for each call that writes under `contract` and that the act gate would not have admitted.
+
+    Severity is error only where the call then took effect; a call that was refused by the tool too did no harm.
+    """
+    refused: list[tuple[Moment, Decision]] = []
+    for moment in moments(trace, contract):
+        decision = may_act(moment.view, contract, moment.proposal)
+        if not decision.positive:
+            refused.append((moment, decision))
+    return [_finding(moment.call, decision, moment.view, contract) for moment, decision in refused]
 
 
 def _chosen(ref: EntityRef) -> Confirmation:
