@@ -1,7 +1,7 @@
 """Running one tool: inline, on a worker thread under a timeout, or as a coroutine. Nothing is decided here.
 
 A thread cannot be stopped. When the wait for one is given up, the tool may still be at work; its late result is handed
-to whoever asked for it with `when_late`.
+to whoever asked for it with `when_late`. A driver that forwards calls to another process uses `elsewhere`.
 """
 
 from __future__ import annotations
@@ -91,6 +91,15 @@ class Execution:
             then(Ran(value=None if error else future.result(), error=error, at=self.clock()))
 
         self._future.add_done_callback(done)
+
+    def elsewhere(self) -> Future[Any]:
+        """Say that the tool works outside this process, for a driver that only forwards the call.
+
+        Complete the returned future with what comes back. If the wait is given up first, set `abandoned` before the
+        path of the call goes on; what completes the future after that is recorded as late.
+        """
+        self._future = Future()
+        return self._future
 
     def _failed(self, bad: BaseException) -> Ran:
         future = self._future

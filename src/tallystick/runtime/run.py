@@ -167,6 +167,29 @@ class Run(Statements):
         )  # fmt: skip
         return await self._adrive(self._calls.steps(proposal))
 
+    def steps(
+        self,
+        tool: str,
+        args: Mapping[str, Any] | None = None,
+        fn: Callable[..., Any] | None = None,
+        *,
+        args_text: str | None = None,
+        native_id: str | None = None,
+        turn: int | None = None,
+        wish: str = "",
+        idempotency_key: str | None = None,
+        complete: bool = True,
+    ) -> Steps[Outcome]:
+        """Return what `call` does as steps for a driver of one's own (`runtime.drivers`): a gateway parks one while
+        another process runs the tool. Arguments are those of `call`; waiting and its limits are the driver's.
+        """
+        return self._calls.steps(
+            self._proposal(
+                tool, args, fn, args_text=args_text, native_id=native_id, turn=turn, wish=wish,
+                idempotency_key=idempotency_key, complete=complete, timeout=None,
+            )
+        )  # fmt: skip
+
     def register(self, name: str, fn: Callable[..., Any]) -> None:
         """Register the callable that runs `name`; also used for the contract's status queries."""
         self._calls.tools[name] = fn
@@ -228,6 +251,18 @@ class Run(Statements):
         return await self._adrive(
             self._closing.finish(text, claims, outcome, declared_by=declared_by, truncated=truncated)
         )
+
+    def finish_steps(
+        self,
+        text: str = "",
+        claims: Iterable[Claim] | Mapping[str, Any] = (),
+        outcome: StopOutcome = "acted",
+        *,
+        declared_by: str = "agent",
+        truncated: bool = False,
+    ) -> Steps[Finish]:
+        """Return what `finish` does as steps for a driver of one's own."""
+        return self._closing.finish(text, claims, outcome, declared_by=declared_by, truncated=truncated)
 
     def close(self, reason: str = "run.exit") -> Status | None:
         """End the run as it stands (framework exit, step limit) and give the lease back; return the final status.
