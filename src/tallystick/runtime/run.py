@@ -180,8 +180,9 @@ class Run(Statements):
         idempotency_key: str | None = None,
         complete: bool = True,
     ) -> Steps[Outcome]:
-        """Return what `call` does as steps for a driver of one's own (`runtime.drivers`): a gateway parks one while
-        another process runs the tool. Arguments are those of `call`; waiting and its limits are the driver's.
+        """Return what `call` does as steps for a driver of one's own (`runtime.drivers`), with the arguments of `call`.
+
+        A gateway parks them while another process runs the tool. Waiting, and its limits, are the driver's.
         """
         return self._calls.steps(
             self._proposal(
