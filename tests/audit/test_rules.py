@@ -170,6 +170,10 @@ def test_the_final_answer_states_nothing_the_record_does_not_support() -> None:
         {"status": "rejected", "reason": "already shipped"},
         {"status": "ok", "data": {"items": [{"error": {"code": 500}}]}},
         {"success": False},
+        {"Error": "no"},
+        {"status": "ok", "timedOut": True},
+        {"data": {"timed_out": True}},
+        {"status": "ok", "steps": [{"status": "denied"}]},
         "Error: connection reset",
     ],
 )

@@ -166,25 +166,30 @@ def run_audit(
 
 
 class _Json:
-    """One JSON object, written piece by piece: `reports`, then `summary`, `errors`, `skipped`."""
+    """One JSON object in UTF-8, written piece by piece: `reports`, then `summary`, `errors`, `skipped`."""
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
         self._first = True
 
+    def _put(self, data: bytes) -> None:
+        binary = getattr(self._out, "buffer", None)
+        if binary is None:  # a text-only stand-in for stdout
+            self._out.write(data.decode())
+        else:
+            binary.write(data)
+
     def report(self, report: Report) -> None:
-        self._out.write('{"reports":[\n' if self._first else ",\n")
+        self._put((b'{"reports":[\n' if self._first else b",\n") + _ENCODER.encode(report))
         self._first = False
-        self._out.write(_ENCODER.encode(report).decode())
 
     def close(self, summary: Summary, bad: list[BadFile], skipped: list[SkippedFile]) -> None:
-        self._out.write('{"reports":[' if self._first else "\n")
         tail = {
             "summary": summary.to_json(),
             "errors": [{"source": b.source, "message": b.message, "fix": b.fix} for b in bad],
             "skipped": [{"source": s.source, "message": s.message} for s in skipped],
         }
-        self._out.write("]," + _ENCODER.encode(tail).decode()[1:] + "\n")
+        self._put((b'{"reports":[' if self._first else b"\n") + b"]," + _ENCODER.encode(tail)[1:] + b"\n")
         self._out.flush()
 
 

@@ -234,20 +234,21 @@ def calls_in_circles(case: Case) -> None:
     """The same call with the same answer three times or more without anything happening in between."""
     if len(case.steps) - len(case.used) < 2:
         return  # no tool was called three times
-    first: dict[tuple[str, bytes], Step] = {}
+    latest: dict[tuple[str, int], Step] = {}
     alike: dict[tuple[str, bytes, int, str], list[Step]] = {}
     for step in case.steps:
         if step.realised:
-            first.clear()
+            latest.clear()
             alike.clear()
             continue
         if step.came == "rejected":
             continue  # `write.rejected_again` speaks about these
-        answer = (step.call.tool, step.said)
-        earlier = first.setdefault(answer, step)
-        if earlier is step:
+        size = (step.call.tool, len(step.said))  # cheaper than the whole answer, and nearly always enough
+        earlier = latest.get(size)
+        latest[size] = step
+        if earlier is None or earlier.said != step.said:
             continue
-        run = alike.setdefault((*answer, step.asked, repr(step.args)), [])
+        run = alike.setdefault((step.call.tool, step.said, step.asked, repr(step.args)), [])
         if not run and earlier.asked == step.asked and earlier.args == step.args:
             run.append(earlier)
         run.append(step)

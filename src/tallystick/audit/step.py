@@ -37,7 +37,14 @@ _STATES: Final[dict[str, Came]] = {
         "pending"),
 }  # fmt: skip
 _STATE_NAMES: Final = ("state", "outcome", "result")
-_MARKED: Final = (b"rror", b'"succe', b'"ok"', b"imulat", b"dry", b"Dry", b"fail")
+_MARKED_KEYS: Final = frozenset(
+    spelling
+    for key in ("err", "success", "succeeded", "ok", "dry_run", "is_dry_run", "dryrun", "dryRun", "isDryRun",
+                "simulated", "is_simulated", "isSimulated", "simulation", "timed_out", "timedOut", "timeout", "timedout")
+    for spelling in (key, key.capitalize(), key.upper(), key[:1].upper() + key[1:])
+)  # fmt: skip
+_MARKED: Final = (b"rror", b'"succe', b'"ok"', b"imulat", b"dry", b"Dry", b"fail", b'"err"',
+                  b"denied", b"rejected", b"imed")  # fmt: skip
 _JUDGED: Final = frozenset(
     {"approved", "calculated", "checked", "completed", "computed", "estimated", "previewed", "quoted", "succeeded",
      "validated", "verified"}
@@ -192,6 +199,8 @@ def _write_outcome(step: Step, body: Any, said: bytes) -> Came:
             step.why = (f"/{name}", str(reason)[:200])
             if came != "error":
                 return came
+    if b"rror" not in said and b":{" not in said and b":[" not in said and _MARKED_KEYS.isdisjoint(body):
+        return came or "ok"  # flat, and nothing in it that says how it went
     for mark in _MARKED:
         if mark in said:
             return _marked(step, body, came)
@@ -210,6 +219,9 @@ def _marked(step: Step, body: Any, came: Came | None) -> Came:
         if kind == "error":
             words = item if isinstance(item, str) else _ENCODER.encode(item).decode()
             step.why = (join(path), words[:200])
+            return "error"
+        if kind == "pending" and item is True:
+            step.why = (join(path), "timed out")
             return "error"
         if kind == "dry_run":
             step.why = (join(path), "a rehearsal")

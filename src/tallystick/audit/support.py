@@ -198,6 +198,6 @@ def _amounts(text: bytes, start: int, upto: int) -> Iterator[int]:
     if not text.isascii():
         for digits in set(_SIGNED.findall(text, start, upto)):
             yield scaled_text(digits)
-    if any(name in text for name in _CURRENCIES):
+    if any(text.find(name, start, upto) != -1 for name in _CURRENCIES):
         for digits in _NAMED.findall(text, start, upto):
             yield scaled_text(digits)

@@ -68,6 +68,7 @@ _HYPOTHETICAL: Final = re.compile(
     r"|as[ -]is\b|n't\b"
 )
 
+_OPENERS: Final = frozenset("*aAbBcCdDrRuU \n")
 _OPENS_DONE: Final = re.compile(
     r"(?:\*\*)?(?:all |confirmed and )?"
     r"(?:done|all set|added|booked|cancell?ed|refunded|reverted|updated|completed)\b"
@@ -95,7 +96,7 @@ def own_claim_in(text: str) -> str:
         sentence = plain(_around(text, found))
         if _HYPOTHETICAL.search(sentence) is None:
             return sentence
-    if _OPENS_DONE.match(text[:40].lstrip().lower()):
+    if text[:1] in _OPENERS and _OPENS_DONE.match(text[:40].lstrip().lower()):
         low = plain(text)
         sentence = _sentence(low, _CLAIM)
         if _HYPOTHETICAL.search(sentence) is None:
