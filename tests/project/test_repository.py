@@ -111,13 +111,16 @@ def test_the_extras_are_the_four_and_all() -> None:
 def test_every_package_is_in_the_layers() -> None:
     """A new package cannot stand outside the layers that import-linter holds."""
     rows = project()["tool"]["importlinter"]["contracts"][0]["layers"]
-    layered = {name.strip() for row in rows for name in re.split(r"[|:]", row)}
+    named = [name.strip() for row in rows for name in re.split(r"[|:]", row)]
+    layered = {name.strip("()") for name in named}
+    optional = {name.strip("()") for name in named if name.startswith("(")}
     here = {
         f"tallystick.{p.stem}"
         for p in (ROOT / "src" / "tallystick").iterdir()
         if (p.is_dir() and (p / "__init__.py").exists()) or (p.suffix == ".py" and p.stem != "__init__")
     }
-    assert here == layered
+    assert here <= layered
+    assert layered - optional <= here
 
 
 def test_ci_runs_what_make_check_runs() -> None:
