@@ -40,7 +40,8 @@ _STATE_NAMES: Final = ("state", "outcome", "result")
 _MARKED_KEYS: Final = frozenset(
     spelling
     for key in ("err", "success", "succeeded", "ok", "dry_run", "is_dry_run", "dryrun", "dryRun", "isDryRun",
-                "simulated", "is_simulated", "isSimulated", "simulation", "timed_out", "timedOut", "timeout", "timedout")
+                "simulated", "is_simulated", "isSimulated", "simulation", "timed_out", "timedOut", "timeout",
+                "timedout")
     for spelling in (key, key.capitalize(), key.upper(), key[:1].upper() + key[1:])
 )  # fmt: skip
 _MARKED: Final = (b"rror", b'"succe', b'"ok"', b"imulat", b"dry", b"Dry", b"fail", b'"err"',
