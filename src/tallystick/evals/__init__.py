@@ -1,0 +1,1 @@
+"""Evaluation suites, one package per paper. Nothing here is needed to guard a run or to audit a trace."""
