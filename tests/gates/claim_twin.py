@@ -110,7 +110,15 @@ def speaks(call: Asked, answer: Answered, invoice: str) -> Any:
 def stale(calls: list[Asked], call: Asked, invoice: str) -> bool:
     if call.tool == "pay":
         return call.seq < last_write(calls, invoice)
-    return call.seq < max(last_write(calls, invoice), write_over(calls, invoice))
+    return during_a_write(calls, call.seq, invoice)
+
+
+def during_a_write(calls: list[Asked], seq: int, invoice: str) -> bool:
+    """A read before the last write, or while one was or still is under way, does not show its change."""
+    writes = [c for c in calls if c.tool == "pay" and c.args["id"] == invoice]
+    if any(not c.live and c.seq < seq for c in writes):
+        return True
+    return seq < max(last_write(calls, invoice), write_over(calls, invoice))
 
 
 def outcome_codes(call: Asked, answer: Answered, denial: bool = False) -> set[str]:
@@ -338,7 +346,7 @@ def status(calls: list[Asked]) -> Found:
     if not facts:
         return None, [], {"evidence.missing"}
     newest = max(facts)
-    if newest[0] < max(last_write(calls, TASK_INVOICE), write_over(calls, TASK_INVOICE)):
+    if during_a_write(calls, newest[0], TASK_INVOICE):
         return None, [], {"evidence.stale"}
     return newest[2], [newest[3]], set()
 

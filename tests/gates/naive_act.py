@@ -413,9 +413,7 @@ def _argument(record: Record, tool: Tool, call: Call, names: Names, rule: Requir
     if not stated:
         return "missing", [("evidence.missing", rule.id)]
     seen, value, about, at = [s for s in stated if s[0] == max(s[0] for s in stated)][-1]
-    if _too_old(call, rule, at) or (
-        rule.fresh == "write" and any(seen < past.last_write(record, ref) for ref in about)
-    ):
+    if _too_old(call, rule, at) or (rule.fresh == "write" and any(past.void(record, ref, seen) for ref in about)):
         return "missing", [("evidence.stale", rule.id)]
     given = call.args.get(rule.arg, MISSING)
     fits = given is not MISSING and same(given, value)
@@ -431,7 +429,7 @@ def _read(record: Record, _: Tool, call: Call, names: Names, rule: Requirement) 
         about = past.addressed(record.contract.tools.get(rule.tool), args) or list(names.entities.values())
         if _too_old(call, rule, at):
             continue
-        if rule.fresh == "write" and any(seen < past.last_write(record, ref) for ref in about):
+        if rule.fresh == "write" and any(past.void(record, ref, seen) for ref in about):
             continue
         return "met", []
     return "missing", [("evidence.missing", rule.id)]
@@ -452,7 +450,7 @@ def _previewed(record: Record, tool: Tool, call: Call, names: Names, rule: Requi
     if last is None or not past.good(record, *last[:3]):
         return "missing", [("preview.missing", rule.id)]
     seen, at = past.dated(record, *last[:3])
-    void = any(seen < past.last_write(record, ref) for ref in past.addressed(tool, last[3]))
+    void = any(past.void(record, ref, seen) for ref in past.addressed(tool, last[3]))
     if void or _too_old(call, rule, at):
         return "missing", [("preview.missing", rule.id)]
     if rule.expr is None or past.true(rule.expr, {**names.env, "preview": past.value_of(last[1])}):

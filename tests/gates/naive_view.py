@@ -34,6 +34,7 @@ from tallystick.model.signing import is_signed_by
 from tallystick.model.values import EntityRef, Money, decimal_of, instant_of, same
 
 MISSING = object()
+FOREVER = 10**9
 
 
 @dataclass(frozen=True)
@@ -598,12 +599,17 @@ def writes_to(record: Record, ref: EntityRef, before: int | None = None) -> list
     return found
 
 
+def void(record: Record, ref: EntityRef, seen: int) -> bool:
+    """What was observed before a write to the entity, or while one was under way, is void."""
+    return any(seen < began or began <= seen < rest_of(record, began, w) for began, w in writes_to(record, ref))
+
+
 def last_write(record: Record, ref: EntityRef) -> int:
     return max((seq for seq, _ in writes_to(record, ref)), default=0)
 
 
 def rest_of(record: Record, seq: int, body: Intent) -> int:
-    """Until where a write was under way: the last event that told what came of it."""
+    """Until where a write was under way: the last event that told what came of it; for ever if none has."""
     rest = 0
     epoch = 0
     open_ = True
@@ -613,15 +619,16 @@ def rest_of(record: Record, seq: int, body: Intent) -> int:
             epoch = what.epoch
             if open_ and at > seq:
                 rest, open_ = at, False
-        if isinstance(what, DoubtSettled) and what.call == body.call and at > seq and open_:
-            open_ = not _has_force(record, at, what, sealed)
+        settles = isinstance(what, DoubtSettled) and what.call == body.call and at > seq and open_
+        if settles and _has_force(record, at, what, sealed):
+            rest, open_ = at, False
         if isinstance(what, Receipt) and what.call == body.call and at > seq:
             if sealed.event.actor.role not in ("executor", "runtime", "importer") or what.source == "replica":
                 continue
             original = repeated(record, at, what)
             if original is None or original[1].call != body.call:
                 rest, open_ = at, False
-    return rest
+    return FOREVER if open_ else rest
 
 
 def _has_force(record: Record, seq: int, body: DoubtSettled, sealed: Sealed) -> bool:

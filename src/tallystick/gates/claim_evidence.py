@@ -275,7 +275,7 @@ def superseded(view: View, receipt: ReceiptRecord, subject: EntityRef | None) ->
         last = view.last_write(ref)
         if receipt.observed_seq < last:
             text = f"it was observed before a later write to {ref}"
-        elif call.effect != "write" and receipt.observed_seq < view.index.write_over.get(ref, 0):
+        elif call.effect != "write" and view.void(ref, receipt.observed_seq):
             text = f"it was observed while a write to {ref} was still under way"
         elif last and call.effect != "write" and _may_lag(view, tool, receipt, ref):
             text = f"it may not show the last write to {ref} yet ({call.tool} lags)"

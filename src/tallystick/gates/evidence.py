@@ -307,7 +307,7 @@ def _aged(scope: Scope, rule: Requirement, source: Fact | ReceiptRecord, refs: t
         seen = source.observed_at
         return seen is None or (scope.call.now - seen).total_seconds() > rule.fresh
     at = source.observed_seq if isinstance(source, Fact) else _seen(source)
-    return any(at < scope.view.last_write(ref) for ref in refs)
+    return any(scope.view.void(ref, at) for ref in refs)
 
 
 def _too_old(rule: Requirement, text: str, reverses: str) -> Reason:
@@ -365,7 +365,7 @@ def _previewed(scope: Scope, rule: Requirement) -> Answer:
                zip(rule.args_equal, wanted, strict=True)):  # fmt: skip
             newest = receipt
             # A preview shows what would happen now: like any evidence about an entity it is void after a later write.
-            void = any(receipt.observed_seq < scope.view.last_write(ref) for ref in receipt.call.targets)
+            void = any(scope.view.void(ref, receipt.observed_seq) for ref in receipt.call.targets)
             if not receipt.good or void or (rule.fresh is not None and _aged(scope, rule, receipt, ())):
                 break
             if rule.expr is not None:

@@ -92,6 +92,7 @@ def intent(state: State, body: Intent, sealed: Sealed) -> None:
         for ref in targets:
             state.index.last_write[ref] = sealed.event.seq
             state.index.write_at[ref] = record.at
+            state.index.writes_open.setdefault(ref, {})[body.call] = sealed.event.seq
 
 
 def reading(state: State, call: CallRecord, tool: Tool | None, body: Receipt) -> tuple[Any, str | None, Judged]:
@@ -242,6 +243,8 @@ def learn(state: State, tool: Tool, call: CallRecord, record: ReceiptRecord) -> 
             seen = observed_seq
             if not own and seen < state.index.write_over.get(ref, 0):
                 seen = min(seen, state.index.last_write[ref] - 1)  # the write was still under way
+            for began in state.index.writes_open.get(ref, {}).values():
+                seen = min(seen, began - 1)  # it still is
             if tool.lag_seconds and record.observed_at is not None and seen > state.index.last_write.get(ref, 0) > 0:
                 written = write_time(state, ref)
                 if written is not None and (record.observed_at - written).total_seconds() < tool.lag_seconds:
@@ -294,6 +297,7 @@ def _at_rest(state: State, call: CallRecord, seq: int) -> None:
     call.rest_seq = seq
     for ref in call.targets:
         state.index.write_over[ref] = seq
+        state.index.writes_open.get(ref, {}).pop(call.id, None)
         facts = state.index.facts.get(ref, {})
         for name, fact in facts.items():
             if call.seq < fact.observed_seq < seq and fact.seq < seq:
@@ -344,6 +348,8 @@ def doubt_settled(state: State, body: DoubtSettled, sealed: Sealed) -> None:
         return
     if body.by == "principal" and signature_problem(state, body, body.principal, sealed.event.actor):
         return
+    if call.effect == "write" and call.id in state.open_calls:
+        _at_rest(state, call, sealed.event.seq)
     call.settled_by, call.in_doubt, call.outcome = sealed.digest, False, body.outcome
     call.why = f"settled.{body.by}"
     state.doubts.pop(call.id, None)

@@ -56,6 +56,7 @@ class Index:
     last_write: dict[EntityRef, int] = field(default_factory=dict)
     write_at: dict[EntityRef, datetime | None] = field(default_factory=dict)
     write_over: dict[EntityRef, int] = field(default_factory=dict)
+    writes_open: dict[EntityRef, dict[str, int]] = field(default_factory=dict)
     effects: dict[str, list[EffectRecord]] = field(default_factory=dict)
     effects_of_call: dict[str, list[EffectRecord]] = field(default_factory=dict)
     writes_by_tool: dict[str, list[EffectRecord]] = field(default_factory=dict)

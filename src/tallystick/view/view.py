@@ -121,6 +121,13 @@ class View(State):
         """Return the seq of the last write intent that addressed an entity; 0 for none."""
         return self.index.last_write.get(ref, 0)
 
+    def void(self, ref: EntityRef, seen: int) -> bool:
+        """Return whether an observation of an entity at seq `seen` is void by a later write, or one then under way."""
+        index = self.index
+        if seen < index.last_write.get(ref, 0) or seen < index.write_over.get(ref, 0):
+            return True
+        return any(began < seen for began in index.writes_open.get(ref, {}).values())
+
     def effects(self, key: str) -> list[EffectRecord] | tuple[EffectRecord, ...]:
         """Return every attempt at an effect, oldest first."""
         return self.index.effects.get(key, ())
