@@ -26,6 +26,7 @@ from tallystick.model.events import (
     Settled,
     Stated,
     Wish,
+    tagged,
 )
 from tallystick.model.values import EntityRef
 from tallystick.runtime.claims import exact_value
@@ -130,7 +131,7 @@ class Statements:
     def schema_changed(self, tool: str, schema: Mapping[str, Any] | None, *, effect: str | None = None) -> None:
         """Record that a live tool's schema, or its effect class, is not what the contract was reviewed against."""
         text = jsontext.dumps(dict(schema)) if schema is not None else ""
-        sha256 = digest(canonical(jsontext.loads(text)) if text else b"")
+        sha256 = digest(canonical(tagged(jsontext.loads(text))) if text else b"")
         self._say(SchemaChanged(tool=tool, sha256=sha256, schema=text, effect=effect), HOST)
 
     # --- principals
