@@ -8,19 +8,22 @@ from typing import Final
 from tallystick.audit import rules_pairing, rules_values, rules_words, rules_writes
 from tallystick.audit.case import Case
 
-RULES: Final[tuple[Callable[[Case], None], ...]] = (
+ALWAYS: Final[tuple[Callable[[Case], None], ...]] = (
     rules_pairing.damage,
     rules_pairing.unanswered,
     rules_pairing.truncated,
+    rules_writes.calls_in_circles,
+    rules_values.answer,
+    rules_words.claims,
+)
+"""Rules for every trace."""
+OF_WRITES: Final[tuple[Callable[[Case], None], ...]] = (
     rules_writes.repeated,
     rules_writes.rejected_again,
     rules_writes.retried_in_doubt,
     rules_writes.previews,
-    rules_writes.nothing_applied,
-    rules_writes.other_entity,
-    rules_writes.calls_in_circles,
+    rules_writes.results,
     rules_values.from_nowhere,
-    rules_values.answer,
-    rules_words.claims,
     rules_words.regrets,
 )
+"""Rules that find nothing where no tool that writes was called."""

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, Final
 
 from tallystick.audit.case import Case
 from tallystick.audit.step import Step, is_id_name
 from tallystick.audit.support import Arithmetic, said, scaled, scaled_text, spellings, stands
-from tallystick.audit.tools import words_of
 
-_AMOUNT_WORDS: Final = frozenset(
-    {"amount", "amounts", "price", "total", "cost", "sum", "fee", "fees", "payment", "refund", "balance", "points",
-     "value"}
-)  # fmt: skip
 _CODE: Final = re.compile(r"[A-Z](?<![\w-].)[A-Z0-9]*(?:[-_][A-Z0-9]+)+\b")
 _DASHED: Final = re.compile(r"[-_][A-Z0-9]")
 _DIGIT: Final = re.compile(r"\d")
-_SIGN: Final = re.compile(r"[$€£¥]\s?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
+_DOLLARS: Final = re.compile(r"\$\s?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
+_SIGNED: Final = re.compile(r"[€£¥]\s?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
 _CURRENCY: Final = re.compile(
     r"[UEGCJ](?:SD|UR|BP|HF|PY) (\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"|(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?:€|(?:USD|EUR|GBP|CHF|JPY|dollars|euros)\b)"
 )
 _CURRENCIES: Final = ("USD", "EUR", "GBP", "CHF", "JPY", "€", "dollars", "euros")
-
-
-@lru_cache(maxsize=4096)
-def is_amount_name(name: str) -> bool:
-    """Return whether an argument's name says that its value is an amount."""
-    return not _AMOUNT_WORDS.isdisjoint(words_of(name))
 
 
 def from_nowhere(case: Case) -> None:
@@ -46,10 +35,9 @@ def from_nowhere(case: Case) -> None:
                     _identifier(case, step, *pair)
                 elif type(pair[1]) is int:
                     _number(case, step, *pair)
-        for name, value in step.args.items():
-            if type(value) is not int and type(value) is not Decimal:
-                continue
-            if value and is_amount_name(name) and (name, value) not in seen:
+        for name in step.amounts:
+            value = step.args[name]
+            if (type(value) is int or type(value) is Decimal) and value and (name, value) not in seen:
                 seen.add((name, value))
                 _number(case, step, name, value)
 
@@ -93,8 +81,12 @@ def _number(case: Case, step: Step, name: str, value: Any) -> None:
 
 def answer(case: Case) -> None:
     """Amounts and identifiers in the final answer that no result or user message supports, nor simple arithmetic."""
-    final = next((m for m in reversed(case.trace.messages) if m.role == "assistant" and m.text), None)
-    if final is None or not case.steps:
+    if not case.steps:
+        return
+    for final in reversed(case.trace.messages):
+        if final.role == "assistant" and final.text:
+            break
+    else:
         return
     words = final.text
     text, upto = case.evidence.text, case.evidence.size
@@ -102,11 +94,14 @@ def answer(case: Case) -> None:
         # A write's result that repeats its own arguments does support the answer: that is what was recorded.
         if _DIGIT.search(code) and not stands(text, code.encode(), upto, number=False):
             _unsupported_code(case, code, final.index)
-    amounts: list[str] = _SIGN.findall(words) if "$" in words or not words.isascii() else []
-    for name in _CURRENCIES:
-        if name in words:
-            amounts += [a or b for a, b in _CURRENCY.findall(words)]
-            break
+    amounts: list[str] = _DOLLARS.findall(words) if "$" in words else []
+    if not words.isascii():
+        amounts += _SIGNED.findall(words)
+    if not amounts:
+        for name in _CURRENCIES:
+            if name in words:
+                amounts = [a or b for a, b in _CURRENCY.findall(words)]
+                break
     if not amounts:
         return
     missing = []

@@ -196,13 +196,15 @@ def _tried(case: Case, step: Step, seen: list[Step]) -> None:
         )
 
 
-def nothing_applied(case: Case) -> None:
-    """A write answered success and, in the same breath, that it applied nothing."""
+def results(case: Case) -> None:
+    """What a write's result says against itself: success that applied nothing, or another thing than was asked for."""
     for step in case.writes:
-        if not step.realised or step.call.result is None or type(step.call.result.body) is not dict:
+        result = step.call.result
+        if step.came not in ("ok", "preview") or result is None or type(result.body) is not dict:
             continue
-        for name, value in step.call.result.body.items():
-            if type(value) is list and not value and name in _APPLIED:
+        body = result.body
+        for name in _APPLIED & body.keys() if step.realised else ():
+            if body[name] == [] and type(body[name]) is list:
                 case.find(
                     "result.nothing_applied",
                     "warning",
@@ -210,17 +212,9 @@ def nothing_applied(case: Case) -> None:
                     step=step,
                     pointer=f"/result/{name}",
                 )
-
-
-def other_entity(case: Case) -> None:
-    """A write's result names another thing than the call asked for, so it proves nothing about this call."""
-    for step in case.writes:
-        if step.came not in ("ok", "preview") or step.call.result is None or type(step.call.result.body) is not dict:
-            continue
-        body = step.call.result.body
         for name, value in step.target:
             echoed = body.get(name)
-            if type(echoed) is type(value) and type(echoed) in (str, int) and echoed and echoed != value:
+            if echoed != value and echoed and type(echoed) is type(value) and type(echoed) in (str, int):
                 case.find(
                     "result.other_entity",
                     "error",

@@ -17,7 +17,7 @@ import msgspec
 from tallystick.audit.case import Case
 from tallystick.audit.contract import judge
 from tallystick.audit.findings import Finding, Report
-from tallystick.audit.rules import RULES
+from tallystick.audit.rules import ALWAYS, OF_WRITES
 from tallystick.audit.tools import Tools
 from tallystick.contracts import load
 from tallystick.contracts.types import Contract
@@ -71,8 +71,11 @@ def audit_trace(
     """
     tools = tools or Tools(writes=writes, contract=contract)
     case = Case(trace, tools)
-    for rule in RULES:
+    for rule in ALWAYS:
         rule(case)
+    if case.writes:
+        for rule in OF_WRITES:
+            rule(case)
     if contract is not None:
         case.findings.extend(judge(trace, contract))
     return Report(

@@ -61,6 +61,12 @@ _ID_WORDS: Final = frozenset(
 )  # fmt: skip
 
 
+_AMOUNT_WORDS: Final = frozenset(
+    {"amount", "amounts", "price", "total", "cost", "sum", "fee", "fees", "payment", "refund", "balance", "points",
+     "value"}
+)  # fmt: skip
+
+
 @lru_cache(maxsize=4096)
 def is_id_name(name: str) -> bool:
     """Return whether an argument's name says that its value identifies something."""
@@ -80,7 +86,8 @@ class Step(msgspec.Struct, gc=False):
         said: its result as evidence text.
         came: what came of it; `realised` whether the result says that something changed.
         why: where the outcome was read (JSON Pointer into the result) and the words there.
-        target: the arguments that identify something; `aside` the names of switches and idempotency keys.
+        target: the arguments that identify something; `amounts` the names of those that are amounts; `aside` the names
+            of switches and idempotency keys.
         key: filled in by `key_of`, which is how to read it.
         rehearsal: its arguments ask for a preview; `switch` is the name of the argument that says so, or says not.
     """
@@ -98,6 +105,7 @@ class Step(msgspec.Struct, gc=False):
     rehearsal: bool = False
     switch: str = ""
     key: bytes = b""
+    amounts: tuple[str, ...] = ()
     aside: frozenset[str] = frozenset()
     target: tuple[tuple[str, Any], ...] = ()
     why: tuple[str, str] = ("", "")
@@ -137,14 +145,16 @@ def step_of(call: TraceCall, n: int, asked: int, use: ToolUse, upto: int) -> Ste
 
 
 @lru_cache(maxsize=4096)
-def _shape(names: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return which argument names identify something, and which may be switches or idempotency keys."""
-    return tuple(n for n in names if is_id_name(n) and n not in _KEYS), frozenset(_ASIDE.intersection(names))
+def _shape(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]:
+    """Return which argument names identify something, which are amounts, which may be switches or idempotency keys."""
+    ids = tuple(n for n in names if is_id_name(n) and n not in _KEYS)
+    amounts = tuple(n for n in names if not _AMOUNT_WORDS.isdisjoint(words_of(n)) and n not in ids)
+    return ids, amounts, frozenset(_ASIDE.intersection(names))
 
 
 def _identify(step: Step, args: dict[str, Any]) -> None:
     """Fill in what the call is about, and whether it only asks for a preview."""
-    ids, aside = _shape(tuple(args))
+    ids, step.amounts, aside = _shape(tuple(args))
     step.target = tuple([(name, _hashable(args[name])) for name in ids if args[name]])
     for name in aside:
         value = args[name]

@@ -97,6 +97,13 @@ def said(case: Case, value: Any, upto: int) -> bool:
     Identifiers are compared as written, then without regard to the case of ASCII letters.
     """
     evidence = case.evidence
+    # Before the first write nothing can be an echo of a write's own argument; nearly everything is found there.
+    early = case.writes[0].upto if case.writes and case.writes[0].upto < upto else upto
+    if type(value) is str:
+        if stands(evidence.text, value.encode("utf-8", "surrogatepass"), early, number=False):
+            return True
+    elif type(value) is int and stands(evidence.text, b"%d" % abs(value), early, number=True):
+        return True
     if type(value) is int:
         return _found(case, evidence.text, b"%d" % value, upto, value, True) or any(
             _found(case, evidence.text, s, upto, value, True) for s in spellings(value)[1:]
