@@ -1,0 +1,77 @@
+"""Intervals: Wilson for a share, and a bootstrap over scenarios from sums per scenario.
+
+Needs nothing but Python for Wilson. The bootstrap needs numpy, which comes with the `evals` extra and is imported when it
+is first used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Final
+
+from tallystick.errors import InputError
+
+Z: Final = 1.959963984540054
+"""Two-sided 95%."""
+Interval = tuple[float, float]
+
+
+def wilson(hits: int, of: int) -> Interval | None:
+    """Return the 95% Wilson score interval of a share, or None where nothing was counted.
+
+    Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
+    """
+    if of <= 0:
+        return None
+    share, square = hits / of, Z * Z
+    middle = (share + square / (2 * of)) / (1 + square / of)
+    half = Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def bootstrap(
+    sums: Sequence[tuple[int, int]], *, replicates: int = 10_000, seed: int = 20261130
+) -> Interval | None:
+    """Return the 95% percentile interval of sum(hits) / sum(of), scenarios resampled with replacement.
+
+    Args:
+        sums: (hits, of) per scenario; an episode's repetitions and derived cases are in its scenario's sums.
+        replicates: resamples.
+        seed: of the generator.
+
+    Raises:
+        InputError: numpy is not installed.
+    """
+    if sum(of for _, of in sums) == 0:
+        return None
+    np = numpy()
+    table = np.asarray([s for s in sums if s[1]], dtype=np.float64)
+    count = len(table)
+    rng = np.random.default_rng(seed)
+    shares = []
+    # Multinomial weights on sums per scenario: a resample costs one row of counts, however many episodes there are.
+    step = max(1, 4_000_000 // count)
+    for start in range(0, replicates, step):
+        size = min(step, replicates - start)
+        weights = rng.multinomial(count, np.full(count, 1.0 / count), size=size)
+        totals = weights @ table
+        shares.append(totals[:, 0] / np.maximum(totals[:, 1], 1.0))
+    low, high = np.quantile(np.concatenate(shares), (0.025, 0.975))
+    return float(low), float(high)
+
+
+def numpy() -> ModuleType:
+    """Return numpy.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    try:
+        import numpy as np  # noqa: PLC0415 - the core works without it
+    except ImportError:
+        raise InputError(
+            "the bootstrap needs numpy", fix="install the `evals` extra: `pip install 'tallystick[evals]'`"
+        ) from None
+    return np
