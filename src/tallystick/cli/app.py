@@ -19,6 +19,8 @@ from tallystick.cli.audit import audit
 from tallystick.cli.check import check
 from tallystick.cli.demo import demo
 from tallystick.cli.files import export, verify
+from tallystick.cli.gateway import gateway
+from tallystick.cli.models import models
 from tallystick.cli.people import approve, settle
 from tallystick.cli.recheck import recheck
 from tallystick.cli.runs import runs, show
@@ -62,8 +64,9 @@ def _common(
         console.say(context.get_help())
 
 
-for _command in (demo, audit, check, runs, show, recheck, verify, export, settle, approve):
+for _command in (demo, audit, check, runs, show, recheck, verify, export, settle, approve, gateway):
     app.command()(_command)
+app.add_typer(models, name="models")
 
 
 def main(args: list[str] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -18,7 +19,12 @@ def demo(
         Path | None, typer.Option("--ledger", metavar="FILE", help="Keep the guarded run in this ledger file.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Let this model be the agent; needs --base-url.")
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="Let this model be the agent: `local` or `local:NAME`, or any with --base-url.",
+        ),
     ] = None,
     base_url: Annotated[
         str | None,
@@ -44,16 +50,22 @@ def demo(
     """
     from tallystick.demo.desk import faults_of  # noqa: PLC0415 - only this command needs the demo world
     from tallystick.demo.show import run_demo  # noqa: PLC0415
+    from tallystick.models import is_local, local_model  # noqa: PLC0415 - nor models
 
-    return run_demo(
-        out=sys.stdout,
-        ledger=ledger,
-        model=model,
-        base_url=base_url,
-        api_key=_key(api_key_env),
-        faults=faults_of(faults),
-        json=json,
-    )
+    api_key, planned = _key(api_key_env), faults_of(faults)
+    with contextlib.ExitStack() as stack:
+        if base_url is None and model is not None and is_local(model):
+            served = stack.enter_context(local_model(model))
+            model, base_url, api_key = served.model, served.base_url, served.api_key
+        return run_demo(
+            out=sys.stdout,
+            ledger=ledger,
+            model=model,
+            base_url=base_url,
+            api_key=api_key,
+            faults=planned,
+            json=json,
+        )
 
 
 def _key(name: str | None) -> str | None:
