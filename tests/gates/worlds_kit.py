@@ -27,7 +27,8 @@ from tallystick.contracts.types import (
     Yield,
 )
 from tallystick.errors import ExpressionError
-from tallystick.model.events import Actor, Blob, Body, Event, Role, Sealed, blob, seal
+from tallystick.model import jsontext
+from tallystick.model.events import Actor, Blob, Body, Event, Intent, Receipt, Role, Sealed, blob, seal
 from tallystick.model.signing import sign
 from tallystick.model.values import Type
 
@@ -334,3 +335,19 @@ class Log:
         sealed = seal(event) if self.real else Sealed(event=event, raw=b"", digest=f"event {seq}")
         self.events.append(sealed)
         return sealed
+
+    def intent(self, call: str, tool: str, args: Mapping[str, Any], **more: Any) -> Sealed:
+        """Append "this call is about to happen"."""
+        body = Intent(call=call, tool=tool, args=text_blob(jsontext.dumps(dict(args))), **more)
+        return self.add(body)
+
+    def receipt(self, call: str, value: Any, *, name: str = "", role: Role = "executor", **more: Any) -> Sealed:
+        """Append what came of a call; `value` is JSON, text as it is, or nothing."""
+        text = value if isinstance(value, str) or value is None else jsontext.dumps(value)
+        result = text_blob(text) if text is not None else None
+        return self.add(Receipt(id=name or f"r-{call}", call=call, result=result, **more), role)
+
+    def done(self, call: str, tool: str, args: Mapping[str, Any], value: Any, **more: Any) -> Sealed:
+        """Append a call and its answer."""
+        self.intent(call, tool, args)
+        return self.receipt(call, value, **more)
