@@ -1,0 +1,125 @@
+"""`tallystick gateway`: a gate in front of any MCP server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tallystick.cli import console
+from tallystick.contracts import load, load_task
+from tallystick.errors import InputError
+from tallystick.runtime.guard import Guard
+from tallystick.runtime.run import Run
+
+
+def gateway(
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="-- COMMAND...", help="The MCP server to start, and its arguments, after `--`."),
+    ],
+    contract: Annotated[Path, typer.Option("--contract", metavar="FILE", help="The contract its tools stand under.")],
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger", metavar="FILE", help="The ledger file, made when missing. Without it nothing is kept."
+        ),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="ID", help="Take up this run where the ledger has it, else start it."),
+    ] = None,
+    task: Annotated[
+        Path | None, typer.Option("--task", metavar="FILE", help="What the new run owes: a task file.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Take the run over although another process still holds it.")
+    ] = False,
+    keep_open: Annotated[
+        bool,
+        typer.Option("--keep-open", help="Leave an unfinished run open at the end, to go on with it under --run."),
+    ] = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", metavar="SECONDS", help="Give a call up after this time; a write is then in doubt."),
+    ] = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve streamable HTTP at /mcp instead of standard input and output.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Where --http listens; beyond loopback only with a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", help="Port of --http; 0 takes a free one.")] = 8765,
+    token_env: Annotated[
+        str | None,
+        typer.Option("--token-env", metavar="NAME", help="Environment variable with the token --http demands."),
+    ] = None,
+) -> int:
+    """Stand between an MCP client and an MCP server, and let a tool call pass only if the record supports it.
+
+    Put it where the client's configuration names the server. Every other message is relayed as it is; two tools are
+    added, `tallystick_status` and `tallystick_finish`. At the end of the session the run ends with its honest status,
+    told on stderr. Exits with 1 where the server ended first.
+    """
+    if os.name != "posix":
+        raise InputError("the gateway needs POSIX pipes", fix="run it on Linux or macOS, or under WSL")
+    if not command:
+        raise InputError("no server was named", fix="give COMMAND and its arguments after `--`")
+    if timeout is not None and timeout <= 0:
+        raise InputError(f"a timeout of `{timeout:g}` seconds", where="--timeout", fix="more than 0")
+    token = _token(token_env)
+    if not http and token_env is not None:
+        raise InputError("`--token-env` is for `--http`", fix="leave it out")
+    if http:
+        from tallystick.gateway.http import check_address  # noqa: PLC0415 - only --http needs a web server
+
+        check_address(host, token)
+    with Guard(load(contract), ledger) as guard:
+        started = _run(guard, run, task, force=force)
+        console.note(f"run {started.id}: relaying to {command[0]}")
+        try:
+            if http:
+                from tallystick.gateway.http import serve as serve_http  # noqa: PLC0415
+
+                why = serve_http(started, command, host=host, port=port, token=token, timeout=timeout, say=console.note)
+            else:
+                from tallystick.gateway.stdio import serve  # noqa: PLC0415
+
+                why = serve(started, command, timeout=timeout)
+        except BaseException:
+            started.close("run.exception")
+            raise
+        status = _leave(started, why, keep_open=keep_open)
+        console.note(f"run {started.id}: {status}; the session ended by the {why}")
+        # Standard output belongs to the client; what a library left in its buffer must not follow the last message.
+        sys.stdout.flush()
+        return 1 if why == "server" else 0
+
+
+def _token(name: str | None) -> str | None:
+    if name is None:
+        return None
+    token = os.environ.get(name)
+    if not token:
+        raise InputError(f"the environment variable `{name}` is empty or not set", where="--token-env")
+    return token
+
+
+def _run(guard: Guard, run: str | None, task: Path | None, *, force: bool) -> Run:
+    if run is not None and guard.store.head(run).seq:
+        if task is not None:
+            raise InputError(
+                f"the run `{run}` exists, and what it owes was settled at its start", where="--task", fix="leave it out"
+            )
+        return guard.resume(run, force=force)
+    return guard.run(load_task(task, guard.contract) if task is not None else None, run_id=run)
+
+
+def _leave(run: Run, why: str, *, keep_open: bool) -> str:
+    if keep_open and run.status is None:
+        run.suspend()
+        return "left open"
+    return run.close(f"gateway.{why}_ended") or "not ended in the record"
