@@ -318,6 +318,9 @@ def _reasons(
     """Return why the protocol's conditions do not all hold, as stable codes; empty where they do."""
     found: list[str] = []
     for check in checks:
+        if not private.actions:
+            found.append("action.unsupported")  # where no action is right, trying one is enough
+            continue
         if not check.executed:
             continue  # a call that changed nothing is a diagnostic, not a broken condition
         if not check.node:
