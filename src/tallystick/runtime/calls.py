@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+from weakref import ReferenceType, ref
 
 from tallystick.contracts.arguments import validate_args
 from tallystick.contracts.types import Contract, Tool
@@ -40,7 +41,7 @@ RUNTIME_CODES: Final = frozenset({"args.not_json", "args.secret", "args.signatur
 """Codes of recorded refusals that the runtime itself makes; every other recorded decision is a gate's."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Ticket:
     """What the critical section hands to the rest of a call's path; filled step by step, so an interrupt finds it."""
 
@@ -77,6 +78,7 @@ class Calls:
         self.timeout: float | None = None
         self.receipts = Receipts(journal, contract, key)
         self.running: dict[str, Future[None] | None] = {}  # calls at work; a future once another call waits for one
+        self.active: dict[str, ReferenceType[Ticket]] = {}  # calls somebody still works on: their tickets are alive
         self.undispatched: set[str] = set()  # intents that may be in the record although their tools never ran
         self.when_idle: Callable[[], None] | None = None
 
@@ -90,6 +92,10 @@ class Calls:
             final = waited >= self.patience
             try:
                 yield Write(partial(self._admit, proposal, ticket, final=final, ask=queries > 0))
+            except GeneratorExit:
+                if ticket.call_id:  # the driver itself was interrupted, and is gone: written here, by whoever ends us
+                    self._give_up(ticket.call_id)
+                raise
             except BaseException:
                 # Killed by an interrupt after the intent may have been appended, before anything was dispatched.
                 if ticket.call_id:
@@ -114,6 +120,10 @@ class Calls:
         execution = Execution(ticket.fn, ticket.dispatch or {}, proposal.timeout, self.journal.clock)
         try:
             ran = yield execution
+        except GeneratorExit as bad:
+            ran = Ran(error=bad, at=self.journal.clock())
+            self._conclude(proposal, ticket, ran, execution, interrupted=True)
+            raise
         except BaseException as bad:
             # Interrupted or cancelled while the tool was at work: nobody knows what it did.
             ran = Ran(error=bad, at=self.journal.clock())
@@ -173,6 +183,13 @@ class Calls:
         collect(self.journal)
         for call_id in list(self.undispatched):
             self._never_started(call_id)
+        for call_id in list(self.journal.view.open_calls):
+            worker = self.active.get(call_id)
+            if (worker is None or worker() is None) and not self.receipts.holds(call_id):
+                # An interrupt struck between two steps, and whoever was to write this receipt is gone.
+                lost = Ran(error=InterruptedError("its receipt was never written"), at=self.journal.clock())
+                self.receipts.record(call_id, lost, interrupted=True)
+                self._done(call_id)
 
     def _judge(self, proposal: Proposal, ticket: Ticket, *, final: bool, ask: bool) -> None:
         journal, view = self.journal, self.journal.view
@@ -235,6 +252,7 @@ class Calls:
             basis = set(decision.basis)
             used = tuple(r.body.id for r in view.approvals_of(call.tool) if r.digest in basis)
         ticket.call_id = f"c{len(view.calls) + 1}"
+        self.active[ticket.call_id] = ref(ticket)
         at = stamp(call.now)
         intent = Intent(
             call=ticket.call_id,
@@ -387,6 +405,7 @@ class Calls:
                 self.when_idle()
 
     def _done(self, call_id: str) -> None:
+        self.active.pop(call_id, None)
         future = self.running.pop(call_id, None)
         if future is not None:
             future.set_result(None)

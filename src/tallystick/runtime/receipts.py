@@ -38,6 +38,10 @@ class Receipts:
         self.unfinished: set[str] = set()
         self.unwritten: list[Receipt] = []
 
+    def holds(self, call_id: str) -> bool:
+        """Return whether a receipt of this call is in hand and only the ledger would not take it."""
+        return any(body.call == call_id for body in self.unwritten)
+
     def record(self, call_id: str, ran: Ran, *, interrupted: bool = False, late: bool = False) -> ReceiptRecord | None:
         """Append the receipt; None where the ledger would not take it, which ends what this tenure may do."""
         journal = self.journal
