@@ -79,3 +79,17 @@ def test_starting_again_buys_no_new_attempts(guard: Guard, clock: Clock) -> None
 def test_settings_out_of_range_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(InputError):
         Guard(CONTRACT, **bad)  # type: ignore[arg-type]
+
+
+def test_the_guards_own_status_queries_do_not_make_the_agent_stuck(guard: Guard, shop: Shop) -> None:
+    def lose() -> None:
+        raise ConnectionError("gone")
+
+    with guard.run(TASK) as run:
+        run.call("get_invoice", READ)
+        shop.after = lose
+        run.call("pay", PAY)
+        run.block("audit", ("payments",), prerequisite="the auditors leave", authority="finance")
+        for _ in range(4):
+            assert run.settle_by_query() == ("c2",)  # refused each time, with nothing new in the record
+        assert run.status is None

@@ -295,6 +295,7 @@ class Calls:
             problem=problem,
             fn=None,
             timeout=self.timeout,
+            own=True,
         )
 
     # ------------------------------------------------------------------ not admitted
@@ -305,11 +306,11 @@ class Calls:
         if decision.recorded is not None:
             recorded = view.receipt(decision.recorded)
         handed_back = decision.verdict is Verdict.RETURN_RECORDED
-        mark = "" if handed_back else fingerprint(call.tool, args_digest(call.args), decision.codes)
+        mark = "" if handed_back or proposal.own else fingerprint(call.tool, args_digest(call.args), decision.codes)
         at = stamp(call.now)
         body = refusal_body(proposal, kept, raw, decision, mark, at)
         self.journal.append(body, RUNTIME, durable=False, at=at)
-        stuck = self.bounds.count(mark, view.evidence_seq)
+        stuck = None if proposal.own else self.bounds.count(mark, view.evidence_seq)
         return Outcome(
             tool=call.tool,
             decision=decision,

@@ -46,6 +46,7 @@ class Proposal:
     wish: str = ""
     idempotency_key: str | None = None
     complete: bool = True
+    own: bool = False  # the runtime's status query: refused, it says nothing about whether the agent is stuck
     tries: set[str] = field(default_factory=set)  # doubts a status query was already made for
 
 
