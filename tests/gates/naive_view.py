@@ -225,11 +225,11 @@ def repeated(record: Record, seq: int, body: Receipt) -> tuple[int, Receipt, Sea
 
 
 def proves(record: Record, seq: int, body: Receipt) -> bool:
-    """A replica's receipt, and one a framework made, prove nothing; nor does what repeats one."""
+    """A replica's receipt, and one a framework made, prove nothing; nor does what repeats one that is not good."""
     if body.source == "replica" or body.synthetic:
         return False
     original = repeated(record, seq, body)
-    return original is None or proves(record, original[0], original[1])
+    return original is None or good(record, *original)
 
 
 def dated(record: Record, seq: int, body: Receipt, sealed: Sealed) -> tuple[int, datetime | None]:

@@ -138,7 +138,7 @@ def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
     if body.cached_from is not None:
         original = state.receipt(body.cached_from)
         if original is not None:
-            observed_seq, observed_at, proves = original.observed_seq, original.observed_at, proves and original.proves
+            observed_seq, observed_at, proves = original.observed_seq, original.observed_at, proves and original.good
         else:
             observed_seq, observed_at = 0, when(body.observed_at)  # before anything this record knows
     if call is None:

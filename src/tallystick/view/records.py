@@ -61,7 +61,7 @@ class ReceiptRecord:
     pointer: str
     observed_seq: int
     observed_at: datetime | None
-    proves: bool = True  # neither it nor what it repeats is from a replica or made by a framework
+    proves: bool = True  # not from a replica or made by a framework, and what it repeats, if anything, is good
 
     @property
     def good(self) -> bool:
