@@ -133,7 +133,9 @@ def _earlier(record: Record, tool: Tool, call: Call) -> Answer | None:
         return Answer("hold", frozenset({("effect.in_flight", "")}))
     done = []
     for identity in mine:
-        same_effect = [a for a in attempts if a.identity == identity and a.status == "done"]
+        same_effect = [
+            a for a in attempts if a.identity == identity and a.status == "done" and not _undone(record, told, a)
+        ]
         if same_effect and not _wished_again(record, told, tool, call, same_effect):
             done.append(same_effect[-1])
     if not done:
@@ -141,6 +143,17 @@ def _earlier(record: Record, tool: Tool, call: Call) -> Answer | None:
     if len(done) < len(mine):
         return _refuse("effect.duplicate")
     return Answer("return_recorded", frozenset({("effect.duplicate", "")}), recorded=done[-1].receipt)
+
+
+def _undone(record: Record, told: past.Story, attempt: Attempt) -> bool:
+    tool = record.contract.tools.get(attempt.tool)
+    return tool is not None and attempt.status == "done" and any(
+        later.tool in tool.undone_by
+        and later.status == "done"
+        and later.seq > attempt.seq
+        and (not attempt.targets or any(ref in later.targets for ref in attempt.targets))
+        for later in told.attempts
+    )  # fmt: skip
 
 
 def _wished_again(record: Record, told: past.Story, tool: Tool, call: Call, done: list[Attempt]) -> bool:
@@ -289,6 +302,8 @@ def _exclusive(record: Record, tool: Tool, call: Call, rule: Exclusion, retry: b
         if other is None or attempt.tool not in rule.tools or attempt.status in ("no_effect", "simulated"):
             continue
         if retry and attempt.identity in past.identities(tool, call.args):
+            continue
+        if _undone(record, past.story(record), attempt):
             continue
         try:
             value = past.canon(rule.per[attempt.tool].evaluate({"args": past.exact(other, attempt.args)}))

@@ -258,17 +258,19 @@ def contract_of(number: int) -> Contract:
             per={"pay": path("args", "invoice_id"), "refund": path("args", "invoice_id")},
         ),
     )
+    conditions, kept, owes, closed = _conditions(rng), rng.random() < 0.25, _owes(rng), rng.random() < 0.9
+    undoing = rng.choice(((), (), ("refund",), ("pay",)))
     return Contract(
         name="desk",
         version="1",
         text="",
         sha256="",
         entities=ENTITIES,
-        tools={t.name: t for t in tools},
-        conditions=_conditions(rng),
-        exclusive=exclusive if rng.random() < 0.25 else (),
-        owes=_owes(rng),
-        closed=rng.random() < 0.9,
+        tools={t.name: replace(t, undone_by=undoing if t.name == "pay" else ()) for t in tools},
+        conditions=conditions,
+        exclusive=exclusive if kept else (),
+        owes=owes,
+        closed=closed,
     )
 
 

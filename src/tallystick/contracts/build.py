@@ -145,10 +145,11 @@ def _compile(value: Any, plain: str, report: Report) -> Contract:
         )
     conditions = [standing.condition(v, at, names) for v, at in names.items(value, "conditions", ()) if _is(v)]
     exclusive = [standing.exclusion(v, at, names) for v, at in names.items(value, "exclusive", ()) if _is(v)]
+    duties = [standing.duty(v, at, names, made) for v, at in names.items(value, "duties", ()) if _is(v)]
     task = value.get("task") if isinstance(value.get("task"), Mapping) else {}
     owes = [standing.obligation(v, at, names, made) for v, at in names.items(task, "owes", ("task",)) if _is(v)]
     answer = [standing.slot(v, at, names) for v, at in names.items(task, "answer", ("task",)) if _is(v)]
-    for what, found in (("conditions", conditions), ("exclusive", exclusive)):
+    for what, found in (("conditions", conditions), ("exclusive", exclusive), ("duties", duties)):
         _unique(what, [c.id if c else "" for c in found], (), report)
     _unique("owes", [o.id if o else "" for o in owes], ("task",), report)
     _unique("answer", [s.name if s else "" for s in answer], ("task",), report)
@@ -163,6 +164,7 @@ def _compile(value: Any, plain: str, report: Report) -> Contract:
         tools=made,
         conditions=tuple(c for c in conditions if c is not None),
         exclusive=tuple(e for e in exclusive if e is not None),
+        duties=tuple(d for d in duties if d is not None),
         inputs=names.inputs,
         owes=tuple(o for o in owes if o is not None),
         answer=tuple(s for s in answer if s is not None),

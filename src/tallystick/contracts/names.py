@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tallystick.contracts.expr import INSTANT, JSON, Compiled, ExpressionProblem, Kind, compile_expression, record_of
+from tallystick.contracts.expr import (
+    INSTANT,
+    JSON,
+    TEXT,
+    Compiled,
+    ExpressionProblem,
+    Kind,
+    compile_expression,
+    record_of,
+)
 from tallystick.contracts.problems import Report, did_you_mean
 from tallystick.contracts.structure import DURATION
 from tallystick.contracts.types import EntityExpr, EntityType
@@ -16,8 +25,11 @@ from tallystick.contracts.yamltext import Path
 from tallystick.model.pointer import join, split
 from tallystick.model.values import Type
 
-ROOTS: Final = ("args", "result", "preview", "item", "task", "now", "call")
+ROOTS: Final = ("args", "result", "preview", "item", "task", "now", "call", "talk")
 """Names expressions use for something else than an entity; no entity may be called so."""
+TALK: Final = Kind(name="record", fields=dict.fromkeys(("user", "last", "shown", "heard"), TEXT))
+"""What was said before a call: all the user's words; the user's last message; the agent's words that the user has
+answered since; and both together, which is what the user has said or been told."""
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _ENTITY: Final = re.compile(
     r"\s*(?P<each>each\s+)?(?P<kind>[A-Za-z_][A-Za-z0-9_]*)\s*"

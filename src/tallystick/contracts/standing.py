@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from tallystick.contracts.derive import derivation
-from tallystick.contracts.expr import JSON, ExpressionProblem, kind_of, parse, refs_of
-from tallystick.contracts.names import ROOTS, Names, Scope
-from tallystick.contracts.types import ConditionRule, EntityExpr, Exclusion, Expr, ObligationRule, Slot, Tool
+from tallystick.contracts.expr import JSON, OPEN_RECORD, ExpressionProblem, kind_of, parse, refs_of
+from tallystick.contracts.names import ROOTS, TALK, Names, Scope
+from tallystick.contracts.types import ConditionRule, Duty, EntityExpr, Exclusion, Expr, ObligationRule, Slot, Tool
 from tallystick.contracts.yamltext import Path
 from tallystick.model.values import Type
 
@@ -82,6 +82,31 @@ def exclusion(value: Mapping[str, Any], path: Path, names: Names) -> Exclusion |
             if tool not in tools:
                 names.report.unknown((*path, "per", tool), "tool of this exclusion", tool, tools)
     return Exclusion(id=value["id"], tools=tools, per=per, message=value.get("message", ""))
+
+
+def duty(value: Mapping[str, Any], path: Path, names: Names, tools: Mapping[str, Tool]) -> Duty | None:
+    """Return a compiled standing duty, or `None` after reporting what is wrong with it."""
+    if any(not names.clean((*path, name)) for name in value) or not {"id", "after", "owes"} <= value.keys():
+        return None
+    after = names.tool(value["after"], (*path, "after"))
+    owes = tuple(t for text, at in names.items(value, "owes", path) if (t := names.tool(text, at)) is not None)
+    if after is None or not owes:
+        return None
+    bound = (*tools[after].target, *tools[after].bind)
+    facts = {entity.alias: names.entity_kind(entity.kind) for entity in bound}
+    scope: Scope = {**names.base(), **facts, "args": names.args_kind(after), "result": JSON, "talk": TALK}
+    # Several tools may discharge it, with arguments of their own; declared types apply where all agree on the tool.
+    later = names.args_kind(owes[0]) if len(owes) == 1 else OPEN_RECORD
+    inner: Scope = {**names.base(), "args": later, "result": JSON, "call": names.args_kind(after), "talk": TALK}
+    return Duty(
+        id=value["id"],
+        after=after,
+        owes=owes,
+        when=names.expr(value.get("when"), (*path, "when"), scope),
+        expr=names.expr(value.get("with"), (*path, "with"), inner),
+        ever=bool(value.get("ever")),
+        message=value.get("message", ""),
+    )
 
 
 def _input_for(kind: str, names: Names) -> str | None:

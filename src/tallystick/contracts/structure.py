@@ -124,6 +124,8 @@ _TOOL: Final = Named(
             "status_at": _pointer("where the status is"),
             "terminal": Listing(item=Words(), minimum=1, doc="statuses that are final"),
             "echoes": Fields(rest=_pointer("where the result repeats the argument"), doc="argument → pointer"),
+            "undone_by": _texts("tools whose later success for the same entity unmakes this effect",
+                                Words(pattern=TOOL_NAME)),
             "batch": Fields(
                 known={
                     "arg": Words(doc="the argument that is the list", pattern=_SOME),
@@ -194,6 +196,18 @@ _EXCLUSION: Final = Fields(
     },
     required=("id", "tools", "per"),
 )
+_DUTY: Final = Fields(
+    known={
+        "id": _ID,
+        "after": Words(doc="the tool whose success brings it about", pattern=TOOL_NAME),
+        "when": Words(doc="CEL over that call's `args` and `result`, facts of the entities it addresses, and `talk`"),
+        "owes": _texts("tools of which one must succeed afterwards", Words(pattern=TOOL_NAME)),
+        "with": Words(doc="CEL over the later call's `args` and `result`, and `call`, the first call's arguments"),
+        "ever": Flag(doc="a success before counts as well as one after"),
+        "message": Words(doc="a sentence for the agent"),
+    },
+    required=("id", "after", "owes"),
+)
 _TASK: Final = Fields(
     known={
         "inputs": _TYPES,
@@ -236,6 +250,7 @@ CONTRACT: Final = Fields(
         "tools": Fields(rest=_TOOL, names=TOOL_NAME, hint="letters, digits and `_ . : / -`"),
         "conditions": Listing(item=_CONDITION),
         "exclusive": Listing(item=_EXCLUSION),
+        "duties": Listing(item=_DUTY),
         "task": _TASK,
     },
     required=("contract",),

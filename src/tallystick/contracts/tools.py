@@ -8,7 +8,7 @@ from typing import Any
 
 from tallystick.contracts.arguments import compile_schema, schema_types
 from tallystick.contracts.expr import JSON
-from tallystick.contracts.names import Names, Scope, seconds, tokens
+from tallystick.contracts.names import TALK, Names, Scope, seconds, tokens
 from tallystick.contracts.requirements import requirement, role_of
 from tallystick.contracts.types import (
     Batch,
@@ -71,6 +71,8 @@ def tool(name: str, value: Mapping[str, Any], path: Path, names: Names) -> tuple
     if (status_at is None) != (terminal is None):
         one, other = ("status_at", "terminal") if terminal is None else ("terminal", "status_at")
         names.report.add((*path, one), f"`{one}` needs `{other}`", key=True)
+    if "undone_by" in value and "batch" in value:
+        names.report.add((*path, "undone_by"), "a batch is undone item by item, which cannot be told", key=True)
     approval = names.get(value, "needs_approval", path)
     lag = names.get(value, "lag", path)
     return Tool(
@@ -95,6 +97,9 @@ def tool(name: str, value: Mapping[str, Any], path: Path, names: Names) -> tuple
         status_at=tokens(status_at) if status_at is not None else (),
         terminal=tuple(terminal or ()),
         echoes=tuple(echoes),
+        undone_by=tuple(
+            t for text, at in names.items(value, "undone_by", path) if (t := names.tool(text, at)) is not None
+        ),
         batch=_batch(value, path, names, name),
         complete=_complete(value, path, names, name),
         volatile=bool(names.get(value, "volatile", path)),
@@ -300,6 +305,7 @@ def _settle_args(me: Tool, read: Tool, names: Names) -> dict[str, Expr]:
 def requirements(value: Mapping[str, Any], path: Path, names: Names, me: Tool, scope: Scope) -> tuple[Requirement, ...]:
     """Return the compiled requirements of a tool."""
     found, seen = [], set()
+    scope = {**scope, "talk": TALK}
     for item, where in names.items(value, "requires", path):
         if item["id"] in seen:
             names.report.add((*where, "id"), f"`{item['id']}` names two requirements", "give each its own id")

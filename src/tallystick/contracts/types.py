@@ -188,6 +188,8 @@ class Tool:
         pending: predicate that says it is not finished yet.
         terminal: values of `status_at` that are final; anything else is not.
         echoes: (argument, result tokens) pairs that must agree for the receipt to speak about this call.
+        undone_by: tools whose later success for the same entity unmakes an effect of this one (`remove` after `add`,
+            or the tool itself where the next call overwrites the last); what is unmade may be done again.
     """
 
     name: str
@@ -209,6 +211,7 @@ class Tool:
     status_at: tuple[str, ...] = ()
     terminal: tuple[str, ...] = ()
     echoes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    undone_by: tuple[str, ...] = ()
     batch: Batch | None = None
     complete: Completeness | None = None
     settle: Settle | None = None
@@ -247,6 +250,27 @@ class Exclusion:
     id: str
     tools: tuple[str, ...]
     per: Mapping[str, Expr]
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Duty:
+    """Standing: what follows from a call that went well, owed before the run may end.
+
+    Attributes:
+        after: the tool whose success brings it about: the effect of a write that still stands, or a good read.
+        when: only where this is true, over that call's `args` and `result`, the facts of the entities it addresses as
+            they are known at the end, and `talk`; what cannot be evaluated counts as true.
+        owes: tools of which one must succeed after that call; `ever`: or has succeeded before it.
+        expr: over the discharging call's `args` and `result`, and `call`, the arguments of the call that brought it.
+    """
+
+    id: str
+    after: str
+    owes: tuple[str, ...]
+    when: Expr | None = None
+    expr: Expr | None = None
+    ever: bool = False
     message: str = ""
 
 
@@ -324,6 +348,7 @@ class Contract:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     conditions: tuple[ConditionRule, ...] = ()
     exclusive: tuple[Exclusion, ...] = ()
+    duties: tuple[Duty, ...] = ()
     inputs: Mapping[str, Type] = field(default_factory=dict)
     owes: tuple[ObligationRule, ...] = ()
     answer: tuple[Slot, ...] = ()

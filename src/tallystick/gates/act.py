@@ -229,7 +229,7 @@ def _exclusions(scope: Scope, earlier: Decision | None) -> Iterator[Answer]:
         yield Missing((reason,))
     for name, value in falls_under.items():
         for effect in scope.view.exclusive(name, value):
-            if effect.status in ("no_effect", "simulated") or effect.key in same_effect:
+            if effect.status in ("no_effect", "simulated") or effect.key in same_effect or scope.view.undone(effect):
                 continue
             rule = next(r for r in scope.contract.exclusive if r.id == name)
             said = rule.message or f"only one of {', '.join(rule.tools)} may take effect"

@@ -44,7 +44,7 @@ def duplicate(view: View, tool: Tool, call: Call, typed: Mapping[str, Any]) -> D
         return _under_way(running[-1])
     done: list[EffectRecord] = []
     for key in keys:
-        settled = [e for e in view.effects(key) if e.status in _SETTLED]
+        settled = [e for e in view.effects(key) if e.status in _SETTLED and not view.undone(e)]
         if settled and not _wished_again(view, tool, call, settled):
             done.append(settled[-1])
     if not done:

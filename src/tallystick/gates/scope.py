@@ -11,10 +11,10 @@ from tallystick.contracts.types import Contract, EntityExpr, Ref, Tool
 from tallystick.errors import ExpressionError
 from tallystick.model.proposal import Call
 from tallystick.model.values import EntityRef
-from tallystick.view import View
+from tallystick.view import Talk, View
 from tallystick.view.keys import id_text, typed_args
 
-_NO_ENTITY: Final = frozenset({"args", "result", "preview", "item", "task", "now", "call"})
+_NO_ENTITY: Final = frozenset({"args", "result", "preview", "item", "task", "now", "call", "talk"})
 
 
 @dataclass(slots=True)
@@ -36,9 +36,12 @@ class Scope:
     env: dict[str, Any] = field(default_factory=dict)
     unnamed: set[str] = field(default_factory=set)
 
-    def bind(self, expr: EntityExpr, item: int = 0) -> None:
-        """Name the entity of `expr` in this scope; for `each` the one of `item`."""
-        named = named_by(expr, self.env) if self._reliable(expr) else ()
+    def bind(self, expr: EntityExpr, item: int = 0, *, trusting: bool = False) -> None:
+        """Name the entity of `expr` in this scope; for `each` the one of `item`.
+
+        `trusting`: a fact that leads to it counts as last observed, even if a later write may have changed it.
+        """
+        named = named_by(expr, self.env) if trusting or self._reliable(expr) else ()
         ref = named[min(item, len(named) - 1)] if named else None
         if ref is None:
             self.unnamed.add(expr.kind)
@@ -82,7 +85,7 @@ def scopes_of(
     `typed` is `typed_args(tool, call.args)`, where the caller has it already.
     """
     args = typed_args(tool, call.args) if typed is None else typed
-    env = {"args": args, "task": view.task.bindings, "now": call.now}
+    env = {"args": args, "task": view.task.bindings, "now": call.now, "talk": Talk(view)}
     declared = (*tool.target, *tool.bind)
     each = [expr for expr in declared if expr.each]
     items = max(len(named_by(expr, env)) for expr in each) if each else 1

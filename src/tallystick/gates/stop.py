@@ -1,10 +1,10 @@
 """The stop gate: may this run end as done?
 
 Read top to bottom, this is the rule: a turn that was cut says nothing; every obligation is discharged, waived or shown
-impossible; no blocker is open unless left aside through its fallback; no call is unanswered and no effect in doubt;
-every answer slot is claimed once; and every claim stands. Who says that the run is done (the model, a framework, a
-finish reason) makes no difference: all of them only use words. Rightly not acting, and a request taken back, are
-successes of their own, with evidence of their own.
+impossible; no standing duty is left; no blocker is open unless left aside through its fallback; no call is unanswered
+and no effect in doubt; every answer slot is claimed once; and every claim stands. Who says that the run is done (the
+model, a framework, a finish reason) makes no difference: all of them only use words. Rightly not acting, and a request
+taken back, are successes of their own, with evidence of their own.
 Source: evidence-carrying termination, "Verifier"; ARCHITECTURE, "Verdicts and final status".
 """
 
@@ -19,6 +19,7 @@ from tallystick.gates.act import may_act
 from tallystick.gates.answers import Violated
 from tallystick.gates.claim import may_claim
 from tallystick.gates.conditions import standing
+from tallystick.gates.duties import open_duties
 from tallystick.gates.evidence import scope_of
 from tallystick.gates.stage import call_for, open_obligations
 from tallystick.model import jsontext
@@ -61,6 +62,7 @@ def _decide(view: View, contract: Contract, stop: Stop) -> Decision:
     reasons = [
         *_whole(view, stop),
         *_owed(view, contract, stop),
+        *_duties(view, contract, stop),
         *_conditions(view),
         *_unsettled(view),
         *_outcome(view, stop),
@@ -120,6 +122,19 @@ def _owed(view: View, contract: Contract, stop: Stop) -> Iterator[Reason]:
             reverses=f"{by}, a waiver, or evidence that it is impossible",
             where=owed.id,
             refs=(owed.seq,) if owed.seq else (),
+        )
+
+
+def _duties(view: View, contract: Contract, stop: Stop) -> Iterator[Reason]:
+    """Yield one reason per standing duty that a call of this run brought about and nothing discharged."""
+    for left in open_duties(view, contract, stop.now):
+        tools = " or ".join(left.duty.owes)
+        yield Reason(
+            code="duty.open",
+            message=f"`{left.duty.id}`: {left.duty.message or f'{left.duty.after} owes {tools}'}",
+            reverses=f"a receipt of {tools} that shows success",
+            where=left.duty.id,
+            refs=(left.call.seq, left.receipt.seq),
         )
 
 

@@ -11,6 +11,7 @@ from tallystick.view.records import (
     ObligationRecord,
     ReceiptRecord,
 )
+from tallystick.view.talk import Talk
 from tallystick.view.view import View
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Judged",
     "ObligationRecord",
     "ReceiptRecord",
+    "Talk",
     "View",
     "effect_keys",
     "effect_of",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from tallystick.contracts.types import Contract, Task
 from tallystick.model.events import (
@@ -85,6 +85,7 @@ class State:
         started: the run's first event, if folded; `ended` its last, once it has ended.
         epoch: newest fencing epoch seen.
         evidence_seq: seq of the last event that can change a verdict; words cannot.
+        talk: (who spoke, text) of every word of the user and the agent; nobody speaks for the user but the user's host.
         children: child run id → (seq, where it stands).
         doubts: calls whose outcome is not known, by call id; `open_calls` those without any receipt yet.
     """
@@ -102,6 +103,7 @@ class State:
         self.receipts: list[ReceiptRecord] = []
         self.orphans: list[ReceiptRecord] = []
         self.said: list[tuple[int, Said]] = []
+        self.talk: list[tuple[Literal["user", "agent"], str]] = []
         self.stated: list[tuple[int, Stated]] = []
         self.damage: list[tuple[int, Damage]] = []
         self.refusals: list[tuple[int, Refusal]] = []

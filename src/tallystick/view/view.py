@@ -25,6 +25,14 @@ def _refusal(state: State, body: events.Refusal, sealed: Sealed) -> None:
         state.index.fingerprints[body.fingerprint] = (count + 1, sealed.event.seq)
 
 
+def _said(state: State, body: events.Said, sealed: Sealed) -> None:
+    state.said.append((sealed.event.seq, body))
+    if body.role == "user" and sealed.event.actor.role != "agent":
+        state.talk.append(("user", body.text))
+    elif body.role in ("assistant", "agent"):
+        state.talk.append(("agent", body.text))
+
+
 def _stated(state: State, body: events.Stated, sealed: Sealed) -> None:
     state.stated.append((sealed.event.seq, body))
     state.evidence_seq = sealed.event.seq
@@ -52,7 +60,7 @@ def _ended(state: State, body: events.Ended, _: Sealed) -> None:
 
 _FOLDS: Final[Mapping[type, Callable[[State, Any, Sealed], None]]] = {
     events.Started: _started,
-    events.Said: lambda state, body, sealed: state.said.append((sealed.event.seq, body)),
+    events.Said: _said,
     events.Stated: _stated,
     events.Damage: lambda state, body, sealed: state.damage.append((sealed.event.seq, body)),
     events.StopDecided: lambda state, body, sealed: state.stops.append((sealed.event.seq, body)),
@@ -139,6 +147,20 @@ class View(State):
     def writes(self, tool: str) -> list[EffectRecord] | tuple[EffectRecord, ...]:
         """Return every attempt at a write by `tool`, oldest first."""
         return self.index.writes_by_tool.get(tool, ())
+
+    def undone(self, effect: EffectRecord) -> bool:
+        """Return whether a later success unmade a realised effect, as the contract declares by `undone_by`."""
+        tool = self.contract.tools.get(effect.tool)
+        if tool is None or not tool.undone_by or effect.status != "done":
+            return False
+        mine = set(effect.call.targets)
+        return any(
+            later.status == "done"
+            and later.call.seq > effect.call.seq
+            and (not mine or not mine.isdisjoint(later.call.targets))
+            for name in tool.undone_by
+            for later in self.writes(name)
+        )
 
     def any_effect(self) -> bool:
         """Return whether at least one effect has been realised."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tallystick.contracts.expr.compiler import emit, truth
-from tallystick.contracts.expr.kinds import INSTANT, JSON, OPEN_RECORD, Kind, kind_of, record_of
+from tallystick.contracts.expr.kinds import INSTANT, JSON, OPEN_RECORD, TEXT, Kind, kind_of, record_of
 from tallystick.contracts.expr.macros import BUDGET, MAX_STEPS
 from tallystick.contracts.expr.parser import MACROS, parse, refs_of
 from tallystick.contracts.expr.syntax import Call, ExpressionProblem, Node
@@ -20,6 +20,7 @@ __all__ = [
     "INSTANT",
     "JSON",
     "OPEN_RECORD",
+    "TEXT",
     "Compiled",
     "ExpressionProblem",
     "Kind",

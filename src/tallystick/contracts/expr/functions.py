@@ -23,6 +23,7 @@ from tallystick.contracts.expr.operators import Run, mismatch
 from tallystick.contracts.expr.parser import INT_MAX, INT_MIN
 from tallystick.contracts.expr.regex import Pattern, StepsExceededError
 from tallystick.contracts.expr.syntax import ExpressionProblem, Literal, Node
+from tallystick.contracts.expr.words import covers, mentions, mentions_any
 from tallystick.errors import ExpressionError
 from tallystick.model.values import Money, Quantity, Type, date_of, decimal_of, instant_of, plain
 
@@ -262,6 +263,38 @@ def _matches(args: list[Argument]) -> Typed:
     return BOOLEAN, matches
 
 
+def _mentions(args: list[Argument]) -> Typed:
+    run_text = _one_of("mentions", args[0], "text", "json")
+    run_value = _one_of("mentions", args[1], "text", "integer", "decimal", "money", "quantity", "json", "list")
+
+    def mentioned(env: Mapping[str, Any]) -> bool:
+        text, value = run_text(env), run_value(env)
+        if type(text) is not str:
+            raise mismatch("a string", text)
+        if len(text) > MAX_ITEMS:
+            raise ExpressionError(f"`mentions` on more than {MAX_ITEMS} characters")
+        try:
+            return mentions_any(text, value) if isinstance(value, (list, tuple)) else mentions(text, value)
+        except TypeError:
+            raise mismatch("a text or number to look for", value) from None
+
+    return BOOLEAN, mentioned
+
+
+def _covers(args: list[Argument]) -> Typed:
+    run_text, run_name = (_one_of("covers", a, "text", "json") for a in args)
+
+    def covered(env: Mapping[str, Any]) -> int:
+        text, name = run_text(env), run_name(env)
+        if type(text) is not str or type(name) is not str:
+            raise mismatch("two strings", text, name)
+        if len(text) > MAX_ITEMS:
+            raise ExpressionError(f"`covers` on more than {MAX_ITEMS} characters")
+        return covers(text, name)
+
+    return INTEGER, covered
+
+
 def _getter(name: str) -> Callable[[list[Argument]], Typed]:
     function = GETTERS[name]
 
@@ -310,6 +343,8 @@ METHODS: Final[Mapping[str, tuple[tuple[int, ...], Builder]]] = {
     "endsWith": ((2,), _text_test("endsWith", str.endswith)),
     "contains": ((2,), _text_test("contains", str.__contains__)),
     "matches": ((2,), _matches),
+    "mentions": ((2,), _mentions),
+    "covers": ((2,), _covers),
     "size": ((1,), _size),
     **{name: ((1, 2), _getter(name)) for name in GETTERS},
 }
