@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -80,6 +81,10 @@ def gateway(
     with Guard(load(contract), ledger) as guard:
         started = _run(guard, run, task, force=force)
         console.note(f"run {started.id}: relaying to {command[0]}")
+        # What is loaded by now stays; looking through it for garbage again and again would only delay calls.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 50)
         try:
             if http:
                 from tallystick.gateway.http import serve as serve_http  # noqa: PLC0415

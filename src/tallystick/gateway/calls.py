@@ -16,6 +16,7 @@ from tallystick.runtime.execution import Execution
 from tallystick.runtime.outcome import Outcome
 from tallystick.runtime.results import ToolResult
 from tallystick.runtime.run import Run
+from tallystick.view import effect_of
 
 if TYPE_CHECKING:
     from tallystick.gateway.session import Session, Wires
@@ -51,6 +52,8 @@ class GuardedCalls:
         self._timeout = timeout
         self._legs = Legs()
         self._asked: dict[Id, Asked] = {}  # the client's calls without an answer
+        # Stands for the client's own request, as opposed to a read of the runtime's by the same name.
+        self._mine = {name: Remote(name) for name in run.contract.tools}
         for name in run.contract.tools:
             run.register(name, Remote(name))  # the runtime's status queries
 
@@ -73,10 +76,10 @@ class GuardedCalls:
             self._send(id_, leg, asked.frame.raw + b"\n")
             return
         self._asked[id_] = asked
-        mine = Remote(asked.tool)
+        mine = self._mine.get(asked.tool) or Remote(asked.tool)
         steps = self._run.steps(
             asked.tool,
-            None if asked.args_text is not None else {},
+            None if asked.args_text is not None else asked.args,
             mine,
             args_text=asked.args_text,
             native_id=id_ if isinstance(id_, str) else str(id_),
@@ -138,14 +141,24 @@ class GuardedCalls:
             self._session.answer(id_, line)
             return True
         leg.answer = line
+        if leg.reply_to is not None and self._only_reads(leg):
+            # Nothing is in doubt about a read, so its reader need not wait for the receipt. It is written before any
+            # other line is looked at; a write's is written before anybody learns of the effect.
+            self._session.answer(leg.reply_to, line)
         self._land(leg, answer.result)
         return True
+
+    def _only_reads(self, leg: Leg) -> bool:
+        tool = self._run.contract.tools.get(leg.tool)
+        return tool is not None and effect_of(tool, leg.args) == "read"
 
     def _land(self, leg: Leg, result: ToolResult) -> None:
         try:
             leg.flight.landed(result)
         except Exception as bad:
-            if leg.reply_to is not None and leg.answer:
+            if leg.reply_to is not None and self._only_reads(leg):
+                self._asked.pop(leg.reply_to, None)
+            elif leg.reply_to is not None and leg.answer:
                 self._asked.pop(leg.reply_to, None)
                 self._session.answer(leg.reply_to, leg.answer)
             else:
@@ -159,7 +172,8 @@ class GuardedCalls:
             return  # answered before: it was given a question or a task handle
         self._asked.pop(id_, None)
         if leg is not None and leg.answer:
-            self._session.answer(id_, leg.answer)
+            if not self._only_reads(leg):
+                self._session.answer(id_, leg.answer)
             return
         if asked.cancelled:
             return

@@ -109,6 +109,10 @@ class Session:
             id_ = None if bad.id in self._open else bad.id
             self._wires.reply(id_, error_line(id_, bad.code, bad.message))
             return
+        self.take(frame)
+
+    def take(self, frame: ClientFrame) -> None:
+        """Take a client's line that was read already, with `STRICT`."""
         if frame.is_response:
             self._forward(frame)
         elif frame.id is None:
@@ -228,8 +232,7 @@ class Session:
         elif name == self._own.finish:
             self._finish(id_, args or {}, modern=modern)
         else:
-            text = _arguments_text(frame.raw) if args is not None else None
-            asked = Asked(frame=frame, tool=name, args=args or {}, args_text=text, modern=modern)
+            asked = Asked(frame=frame, tool=name, args=args or {}, args_text=_own_text(frame.raw, args), modern=modern)
             if self._listing.stale:
                 self._waiting.append(asked)
                 if len(self._waiting) == 1:
@@ -426,6 +429,9 @@ class _Call(msgspec.Struct):
 _CALL: Final = msgspec.json.Decoder(_Call)
 
 
-def _arguments_text(raw: bytes) -> str:
-    """Return the arguments as the client wrote them."""
-    return bytes(_CALL.decode(raw).params.arguments).decode("utf-8")
+def _own_text(raw: bytes, args: Mapping[str, Any] | None) -> str | None:
+    """Return the arguments as the client wrote them, where that is not how we would write them; else None."""
+    if args is None:
+        return None
+    text = bytes(_CALL.decode(raw).params.arguments).decode("utf-8")
+    return text if text != jsontext.dumps(args) else None
