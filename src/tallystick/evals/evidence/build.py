@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from tallystick.evals.evidence.case import (
     ActionSpec,
@@ -38,7 +38,7 @@ def build(slot: Slot, seed: str) -> Case:
     for action in actions:
         for need in action.needs:
             assert cast.holds(need, args[action.name]), f"{slot.id}: {action.name} {need.id}"
-    decisive, withheld = _turn(slot, cast, actions[0], args[actions[0].name], draw)
+    decisive, withheld = _turn(slot, cast, actions[0], args[actions[0].name])
     cast.publish(withheld)
     offered = _offered(place, cast, actions, draw, named=slot.named)
     evidence = _evidence(cast, actions, offered, withheld)
@@ -89,9 +89,7 @@ def removable(place: World, action: Action) -> tuple[str, ...]:
     return tuple(a for a in place.entities(action) if a not in kept and a in {n.alias for n in action.needs})
 
 
-def _turn(
-    slot: Slot, cast: Cast, action: Action, args: Mapping[str, str], draw: Draw
-) -> tuple[tuple[str, ...], frozenset[str]]:
+def _turn(slot: Slot, cast: Cast, action: Action, args: Mapping[str, str]) -> tuple[tuple[str, ...], frozenset[str]]:
     """Violate one condition or withhold one record, as the slot says; return (decisive evidence, withheld aliases)."""
     if slot.turn == "violated":
         choices = turnable(action)

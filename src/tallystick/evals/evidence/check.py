@@ -1,7 +1,7 @@
 """The independent check of the suite: every case is solvable as it must be, and not otherwise.
 
-Three judges that share no rule: paths are run over the real environment and scored; the domain's contract is asked by the
-act gate, which knows nothing of the private specification; and every argument must have been seen before it is used.
+Three judges that share no rule: paths are run over the real environment and scored; the act gate is asked under the
+domain's contract, which knows nothing of the private specification; and no argument is used before something showed it.
 """
 
 from __future__ import annotations

@@ -49,12 +49,11 @@ def _lines(place: World) -> Iterator[str]:
 
 
 def _fields(place: World, kind: str) -> Iterator[tuple[str, str]]:
-    for name, how in place.fields_of(kind).items():
-        yield name, how
+    yield from place.fields_of(kind).items()
 
 
 def _type(place: World, path: str, how: str) -> str:
-    word = how.split()[0]
+    word = how.split(maxsplit=1)[0]
     return _TYPES.get(type_of(place, path) if word in ("same", "ref") else word, "string")
 
 

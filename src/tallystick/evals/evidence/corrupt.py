@@ -79,7 +79,8 @@ def _reads(case: Case, looks: list[Step], acts: list[Step], last: Step) -> Itera
             record = case.records.live[kind][entity]
             read = Step(tool=index, args={k: record[k] for k in keys})
             yield Corrupted(
-                kind="trust the index", reasons=frozenset({"evidence.stale", "evidence.missing"}) if acts else _UNRESOLVED,
+                kind="trust the index",
+                reasons=frozenset({"evidence.stale", "evidence.missing"}) if acts else _UNRESOLVED,
                 steps=[*left, read, *acts, last], detail=name,
             )  # fmt: skip
 

@@ -41,7 +41,7 @@ ARMS: Final[dict[str, tuple[str, ...]]] = {
     "distractors": ("public.tools", "private.readers"),
     "original-distractors": ("public.tools", "private.readers"),
 }  # fmt: skip
-"""Arm → the fields in which it may differ from its base: `original` for the first three and the last, else `withheld`."""
+"""Arm → the fields in which it may differ from its base (`BASES`)."""
 BASES: Final = {
     arm: "original" if arm in ("withheld", "contradicted", "original-distractors") else "withheld" for arm in ARMS
 }
@@ -60,9 +60,9 @@ def sets(seed: str = SEED) -> dict[str, tuple[Case, ...]]:
 # ---------------------------------------------------------------------- cohorts
 
 
-def cohort(size: int, seed: str = SEED, *, name: str = "withheld", test: Callable[[Case], bool] | None = None) -> tuple[
-    Case, ...
-]:
+def cohort(
+    size: int, seed: str = SEED, *, name: str = "withheld", test: Callable[[Case], bool] | None = None
+) -> tuple[Case, ...]:
     """Return `size` V1 cases, drawn by `name` and spread evenly over the domains."""
     per: list[list[Case]] = []
     for domain in DOMAINS:
@@ -121,12 +121,10 @@ def contradicted(case: Case) -> Case:
     spec = case.private.actions[0]
     evidence = _decisive(case)
     need = _need(case, evidence)
-    value = _opposite(case, spec, evidence, need)
+    value = _opposite(case, spec, need)
     live = {k: {i: dict(r) for i, r in t.items()} for k, t in case.records.live.items()}
     live[evidence.kind][evidence.entity][evidence.field] = value
-    known = tuple(
-        msgspec.structs.replace(e, value=value) if e.id == evidence.id else e for e in case.private.evidence
-    )
+    known = tuple(msgspec.structs.replace(e, value=value) if e.id == evidence.id else e for e in case.private.evidence)
     return _without(case, "contradicted", spec, live, case.records.index, known, "BLOCK", (evidence.id,))
 
 
@@ -179,8 +177,6 @@ def _crowded(case: Case, arm: str) -> Case:
         case, arm, public=msgspec.structs.replace(case.public, tools=tools),
         private=msgspec.structs.replace(case.private, readers=readers),
     )  # fmt: skip
-
-
 
 
 _ARMS: Final[dict[str, Callable[[Case], Case]]] = {
@@ -238,7 +234,7 @@ def _static(case: Case, arm: str) -> Case:
 
 
 def _decisive(case: Case) -> Evidence:
-    """Return the evidence that is withheld or contradicted: a condition, on a record from which nothing else is found."""
+    """Return the evidence withheld or contradicted: a condition, on a record from which nothing else is found."""
     place = world(case.domain)
     spec = case.private.actions[0]
     kept = {"request", place.actions[spec.tool].subject}
@@ -263,7 +259,7 @@ def _need(case: Case, evidence: Evidence) -> Need:
     return found
 
 
-def _opposite(case: Case, spec: ActionSpec, evidence: Evidence, need: Need) -> Any:
+def _opposite(case: Case, spec: ActionSpec, need: Need) -> Any:
     draw = Draw("opposite", case.base or case.id)
     if need.test == "is":
         return draw.pick(need.otherwise)

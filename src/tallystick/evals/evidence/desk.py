@@ -74,7 +74,7 @@ class Desk:
         place = self._world
         paths = place.arguments(action)
         cites = {f"{noun}_id": noun for noun in place.cites(action)}
-        problem = _unfit(args, {name: (str, int) for name in paths}, cites)
+        problem = _unfit(args, dict.fromkeys(paths, (str, int)), cites)
         if problem:
             return {"error": problem}, ()
         for name, path in paths.items():

@@ -1,6 +1,6 @@
 """Intervals: Wilson for a share, and a bootstrap over scenarios from sums per scenario.
 
-Needs nothing but Python for Wilson. The bootstrap needs numpy, which comes with the `evals` extra and is imported when it
+Wilson needs nothing but Python. The bootstrap needs numpy, which comes with the `evals` extra and is imported when it
 is first used.
 """
 
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from tallystick.errors import InputError
 
@@ -28,12 +27,11 @@ def wilson(hits: int, of: int) -> Interval | None:
     share, square = hits / of, Z * Z
     middle = (share + square / (2 * of)) / (1 + square / of)
     half = Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # At the ends the formula gives exactly 0 and 1; rounding does not.
+    return 0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == of else min(1.0, middle + half)
 
 
-def bootstrap(
-    sums: Sequence[tuple[int, int]], *, replicates: int = 10_000, seed: int = 20261130
-) -> Interval | None:
+def bootstrap(sums: Sequence[tuple[int, int]], *, replicates: int = 10_000, seed: int = 20261130) -> Interval | None:
     """Return the 95% percentile interval of sum(hits) / sum(of), scenarios resampled with replacement.
 
     Args:
@@ -62,7 +60,7 @@ def bootstrap(
     return float(low), float(high)
 
 
-def numpy() -> ModuleType:
+def numpy() -> Any:
     """Return numpy.
 
     Raises:

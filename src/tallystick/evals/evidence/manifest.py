@@ -62,7 +62,7 @@ def manifest_ok() -> bool:
     return written() == stored()
 
 
-def composition() -> dict[str, Any]:
+def list_composition() -> dict[str, Any]:
     """Return what the suite consists of, counted from distinct rendered items.
 
     Returns:

@@ -159,7 +159,7 @@ def _mean(shares: list[float | None]) -> float | None:
 
 
 def readiness(scores: Iterable[Score], most: int = 40) -> dict[str, list[float]]:
-    """Return per protocol the decision-readiness curve: after k reads, the share of episodes with all evidence resolved.
+    """Return per protocol the decision-readiness curve: the share of episodes with all evidence resolved after k reads.
 
     The k-th value (k from 0 to `most`) is over all episodes of the protocol, so the curve's plateau is the share that
     ever was ready. It describes completed trajectories, not the effect of a budget (SafeActBench C.5).

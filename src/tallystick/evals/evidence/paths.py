@@ -1,7 +1,7 @@
 """Reference paths: how a case is solved, from nothing but what its public part and its tools tell.
 
-A path is planned with the private specification in hand (which record is the right one), but every argument it uses must
-have been seen before: in the task text, or in an earlier result. What cannot be reached so is a defect of the case.
+A path is planned with the private specification in hand (which record is the right one), but every argument it uses
+must have been seen before: in the task text, or in an earlier result. What cannot be reached so is a defect.
 """
 
 from __future__ import annotations

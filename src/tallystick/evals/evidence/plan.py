@@ -1,8 +1,8 @@
 """The plan of the suite: which case stands in which slot. 656 slots; what is in them is drawn by `build`.
 
-The paper gives 656 cases, 570 outside Legacy, six domains in every protocol, and for V3 501 action nodes, 439 edges, 103
-cases with forks and 96 with joins (B.1, B.2). The split 144/162/132/132 and the shapes below are ours: the shapes are
-chosen so that those four numbers come out.
+The paper gives 656 cases, 570 outside Legacy, six domains in every protocol, and for V3 501 action nodes, 439
+edges, 103 cases with forks and 96 with joins (B.1, B.2). The split 144/162/132/132 and the shapes below are ours: the
+shapes are chosen so that those four numbers come out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _V3_ROOTS: Final = "sslsms"
 """Sizes of the roots of workflows, small ones more often: what follows adds reads of its own."""
 
 Shape = tuple[tuple[str, str], ...]
-"""Nodes in an order in which they can run: (role, roles it cites, comma-separated). Roles: r root, f follow, c close."""
+"""Nodes in an order in which they can run: (role, roles it cites). Roles: r root, f follow, c close."""
 SHAPES: Final[dict[str, Shape]] = {
     "fork3": (("r0", ""), ("f0", "r0"), ("f1", "r0")),
     "fork4": (("r0", ""), ("f0", "r0"), ("f1", "r0"), ("f2", "r0")),
@@ -96,14 +96,14 @@ def _name(domain: str, protocol: str, number: int) -> str:
 
 
 def _single(seed: str, domain: str, protocol: Protocol, count: int, shift: int) -> Iterator[Slot]:
-    """One action: the roots in turn; in Legacy a third each way, in V0 two violated conditions to one missing record."""
+    """One action, the roots in turn; in Legacy a third each way, in V0 two violations to one missing record."""
     roots = [a.name for a in world(domain).roots]
     for i in range(count):
         name = _name(domain, protocol, i)
         draw = Draw(seed, "slot", name)
         turn: Turn = ""
         if protocol == "Legacy":
-            turn = ("", "violated", "withheld")[(i + shift) % 3]  # type: ignore[assignment]  # the three literals
+            turn = ("", "violated", "withheld")[(i + shift) % 3]
         elif protocol == "V0":
             turn = "withheld" if i % 3 == 2 else "violated"
         # A root meets each of its conditions in turn: `pick` goes on by one each time it comes round.

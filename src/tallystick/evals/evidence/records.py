@@ -105,7 +105,10 @@ class Cast:
                 return found
 
     def value(self, how: str) -> Any:
-        """Return a value drawn as `how` says: `pool NAME`, `label POOL`, `pick a|b`, `money LO HI`, `int LO HI`, …"""
+        """Return a value drawn as `how` says.
+
+        `text T`, `yes`, `no`, `pick a|b`, `pool NAME`, `label POOL`, `date`, `int LO HI` or `money LO HI`.
+        """
         word, _, rest = how.partition(" ")
         if word == "text":
             return rest

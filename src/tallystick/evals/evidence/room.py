@@ -1,7 +1,7 @@
 """Where an episode takes place, on the environment's side: the case, its desk, a gate if there is one, the record.
 
-An agent never holds a `Room`. It holds a session that can ask for the public part, make calls and submit (`client`); the
-room stays with the environment, in another process where the agent is one (`serve`).
+An agent never holds a `Room`. It holds a session that can ask for the public part, make calls and submit (`client`);
+the room stays with the environment, in another process where the agent is one (`serve`).
 """
 
 from __future__ import annotations
@@ -103,5 +103,3 @@ class Room:
             seconds=seconds,
             note=self._note,
         )
-
-

@@ -1,4 +1,4 @@
-"""The evaluator: what an agent's calls, observations, receipts and transitions amount to. No model, no hidden reasoning.
+"""The evaluator: what an agent's calls, observations, receipts and transitions amount to. No model, no guessing.
 
 Per action: is each piece of evidence established, missing, about another entity, or stale; are targets and arguments
 right; do citations carry the actual results of predecessors; did the result come out as it must. Per episode: the
@@ -239,9 +239,8 @@ def _check(
 ) -> ActionCheck:
     wrong = [name for name, value in spec.args.items() if not same_value(call.args.get(name), value)]
     dropped = []
-    makes = {n: r for n, r in results.items()}
     for name, before in spec.cites.items():
-        actual = makes.get(before, {}).get(name)
+        actual = results.get(before, {}).get(name)
         if actual is None or call.args.get(name) != actual:
             dropped.append(name)
     for name, value in call.args.items():
@@ -269,7 +268,7 @@ def _check(
 
 
 def score(case: Case, episode: Episode) -> Score:
-    """Return an episode judged against its case. Infrastructure failures are not to be scored (`measures` omits them)."""
+    """Return an episode judged against its case. Infrastructure failures are not scored; callers leave them out."""
     private = case.private
     right = episode.label == private.label
     common: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""Scripted agents with stated faults. They read the reference path, so they measure the evaluator and the gate, not skill.
+"""Scripted agents with stated faults. They read the reference path: they test the evaluator and the gate, not skill.
 
-Every fault is a choice made per case from a seed, so how often it was committed is known exactly, and what the evaluator
-reports can be held against it.
+Every fault is a choice made per case from a seed, so how often it was committed is known exactly, and what the
+evaluator reports can be held against it.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Need:
     Attributes:
         sort: entity, state, amount, limit, authorization, policy or version.
         alias, field: what must be established.
-        test: `is` a value, equal to an argument (`arg`), at least an argument (`covers`), equal to another field (`same`).
+        test: `is` a value, equals an argument (`arg`), at least an argument (`covers`), equals another field (`same`).
         operand: the value, the argument's name, or `alias.field`.
         otherwise: values that violate an `is`.
         words: the condition in words.

@@ -1,0 +1,256 @@
+"""Running an agent over the suite, scoring what it did, and setting the published figures beside it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from tallystick.errors import InputError
+from tallystick.evals.evidence.case import PROTOCOLS, Case
+from tallystick.evals.evidence.client import InfrastructureError, Session, connect
+from tallystick.evals.evidence.derived import sets
+from tallystick.evals.evidence.episode import Episode
+from tallystick.evals.evidence.isolated import play
+from tallystick.evals.evidence.manifest import list_composition, suite
+from tallystick.evals.evidence.measures import DEFINITIONS, OVERLAP, measure, readiness
+from tallystick.evals.evidence.plan import SEED
+from tallystick.evals.evidence.room import Room
+from tallystick.evals.evidence.score import Score, score
+from tallystick.evals.evidence.scripted import Scripted
+from tallystick.evals.evidence.world import data
+
+Agent = Scripted | Callable[[Session], None] | Sequence[str]
+"""A scripted agent; a callable that is given a `Session`, the environment being another process; or the command line of
+a program that speaks the protocol of `client` on its standard input and output."""
+EPISODES: Final = "episodes.jsonl"
+__all__ = ["Agent", "chosen", "list_composition", "published", "read_episodes", "report", "run", "scores"]
+
+
+def chosen(
+    protocol: str | None = None, limit: int | None = None, arm: str | None = None, seed: str = SEED
+) -> tuple[Case, ...]:
+    """Return the cases of one protocol (or all), at most `limit` of them, taken evenly over protocols and domains.
+
+    Args:
+        protocol: Legacy, V0, V1, V2 or V3.
+        limit: most cases.
+        arm: a derived set instead of the suite.
+        seed: of the suite.
+
+    Raises:
+        InputError: no such protocol or set, or a limit below 1.
+    """
+    if protocol is not None and protocol not in PROTOCOLS:
+        raise InputError(f"there is no protocol `{protocol}`", fix=f"one of: {', '.join(PROTOCOLS)}")
+    if limit is not None and limit < 1:
+        raise InputError(f"`{limit}` cases", where="limit", fix="1 or more")
+    if arm is not None and arm not in sets(seed):
+        raise InputError(f"there is no derived set `{arm}`", fix=f"one of: {', '.join(sets(seed))}")
+    cases = sets(seed)[arm] if arm is not None else suite(seed)
+    cases = tuple(c for c in cases if protocol is None or c.protocol == protocol)
+    if limit is None or limit >= len(cases):
+        return cases
+    groups: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        groups.setdefault((case.protocol, case.domain), []).append(case)
+    # Protocols alternate fastest and each starts at another domain, so that even a small limit meets all of both.
+    by_protocol: dict[str, list[list[Case]]] = {}
+    for (name, _), group in groups.items():
+        by_protocol.setdefault(name, []).append(group)
+    queues = []
+    for shift, lists in enumerate(by_protocol.values()):
+        turned = [*lists[shift % len(lists) :], *lists[: shift % len(lists)]]
+        queues.append([g[i] for i in range(max(map(len, turned))) for g in turned if i < len(g)])
+    dealt = [q[i] for i in range(max(map(len, queues))) for q in queues if i < len(q)]
+    return tuple(dealt[:limit])
+
+
+def run(
+    agent: Agent,
+    protocol: str | None = None,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    *,
+    name: str | None = None,
+    gated: bool = False,
+    epochs: int = 1,
+    arm: str | None = None,
+    seed: str = SEED,
+    resample: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Run an agent over the suite and return its measures with intervals.
+
+    Args:
+        agent: see `Agent`.
+        protocol: one protocol only.
+        limit: at most so many cases, spread over protocols and domains.
+        out: folder for the episodes' records; with one, an interrupted run goes on where it stopped.
+        name: what the agent is called in records and reports.
+        gated: put the act gate before the tools.
+        epochs: rollouts per case; the paper has three.
+        arm: a derived set instead of the suite.
+        seed: of the suite.
+        resample: compute the bootstrap over scenarios too, which needs the `evals` extra.
+        progress: is told (episodes done, episodes in all).
+
+    Returns:
+        `{"agent", "scripted", "gated", "seed", "cases", "epochs", "episodes", "scored", "excluded", "protocols",
+        "domains", "macro", "readiness", "definitions", "note", "published"}`. `published` is the paper's, never ours.
+
+    Raises:
+        InputError: a bad choice, an unusable folder, or numpy is missing and `resample` is set.
+    """
+    if epochs < 1:
+        raise InputError(f"`{epochs}` epochs", where="epochs", fix="1 or more")
+    cases = chosen(protocol, limit, arm, seed)
+    called = name or (agent.name if isinstance(agent, Scripted) else _called(agent))
+    done = _load(out, called, gated=gated)
+    todo = [(case, epoch) for epoch in range(epochs) for case in cases if (case.id, epoch) not in done]
+    total = len(cases) * epochs
+    for episode in _play(agent, todo, called, gated=gated, seed=seed):
+        done[(episode.case, episode.epoch)] = episode
+        if out is not None:
+            _append(Path(out), episode)
+        if progress is not None:
+            progress(len(done), total)
+    wanted = {c.id for c in cases}
+    episodes = [e for e in done.values() if e.case in wanted and e.epoch < epochs]
+    return {
+        "agent": called,
+        "scripted": isinstance(agent, Scripted),
+        "gated": gated,
+        "seed": seed,
+        "set": arm or "suite",
+        "cases": len(cases),
+        "epochs": epochs,
+        **report(cases, episodes, resample=resample),
+    }
+
+
+def report(cases: Iterable[Case], episodes: Iterable[Episode], *, resample: bool = True) -> dict[str, Any]:
+    """Return the measures of recorded episodes, as in `run`."""
+    by_id = {c.id: c for c in cases}
+    rows = list(episodes)
+    scores = [score(by_id[e.case], e) for e in rows if e.end != "infrastructure"]
+    return {
+        "episodes": len(rows),
+        "scored": len(scores),
+        "excluded": len(rows) - len(scores),
+        **measure(scores, resample=resample),
+        "refused": sum(s.refused for s in scores),
+        "effects": {
+            "early": sum(s.effects_early for s in scores),
+            "wrong_entity": sum(s.effects_wrong_entity for s in scores),
+        },
+        "readiness": readiness(scores),
+        "definitions": DEFINITIONS,
+        "note": OVERLAP,
+        "published": published(),
+    }
+
+
+def scores(cases: Iterable[Case], episodes: Iterable[Episode]) -> list[Score]:
+    """Return the scores of recorded episodes, infrastructure failures left out."""
+    by_id = {c.id: c for c in cases}
+    return [score(by_id[e.case], e) for e in episodes if e.end != "infrastructure"]
+
+
+def published() -> dict[str, Any]:
+    """Return the paper's figures, each with its place in the source; cells that the source lacks are null."""
+    found: dict[str, Any] = yaml.safe_load(data("published.yaml"))
+    return found
+
+
+def _called(agent: Any) -> str:
+    if callable(agent):
+        return str(getattr(agent, "__name__", type(agent).__name__))
+    return Path(str(agent[0])).name if agent else "agent"
+
+
+def _play(agent: Agent, todo: list[tuple[Case, int]], called: str, *, gated: bool, seed: str) -> Iterator[Episode]:
+    if isinstance(agent, Scripted):
+        for case, epoch in todo:
+            room = Room(case, called, gated=gated, epoch=epoch)
+            agent.play(case, room, epoch)
+            yield room.episode()
+    elif callable(agent):
+        yield from _callable(agent, todo, called, gated=gated, seed=seed)
+    else:
+        for case, epoch in todo:
+            yield play(agent, case, called, gated=gated, epoch=epoch)
+
+
+def _callable(
+    agent: Callable[[Session], None], todo: list[tuple[Case, int]], called: str, *, gated: bool, seed: str
+) -> Iterator[Episode]:
+    """Give each case's session to a callable; what it raises is the agent's failure, and is scored as one.
+
+    Raises:
+        InputError: the environment's process has gone.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / EPISODES
+        with connect(kept, gated=gated, options=("--seed", seed)) as environment:
+            for case, epoch in todo:
+                failure: str | None = None
+                try:
+                    agent(environment.open(case.id, agent=called, epoch=epoch))
+                except InfrastructureError as bad:
+                    failure = str(bad) or "infrastructure"
+                except EOFError:
+                    raise InputError("the environment's process has gone", where=case.id) from None
+                except Exception:  # noqa: BLE001, S110 - an agent's crash is an unsuccessful episode, and is scored
+                    pass
+                environment.close(failure=failure)
+                yield read_episodes(kept)[-1]
+                kept.write_bytes(b"")  # the environment appends; what was read is not read again
+
+
+def read_episodes(path: Path) -> list[Episode]:
+    """Return the episodes in a file of JSON lines.
+
+    Raises:
+        InputError: the file cannot be read, or a line is no episode.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as bad:
+        raise InputError(f"cannot be read: {bad.strerror}", where=str(path)) from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(msgspec.json.decode(line, type=Episode))
+        except msgspec.DecodeError as bad:
+            raise InputError(f"not an episode: {bad}", where=f"{path}:{number}") from None
+    return found
+
+
+def _load(out: str | Path | None, called: str, *, gated: bool) -> dict[tuple[str, int], Episode]:
+    if out is None:
+        return {}
+    path = Path(out) / EPISODES
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as bad:
+        raise InputError(f"cannot be made: {bad.strerror}", where=str(out), fix="name a folder") from None
+    if not path.exists():
+        return {}
+    found = read_episodes(path)
+    other = next((e for e in found if e.agent != called or e.gated != gated), None)
+    if other is not None:
+        raise InputError(
+            f"the folder holds episodes of `{other.agent}`{' behind the gate' if other.gated else ''}",
+            where=str(out), fix="another folder for each agent and setting",
+        )  # fmt: skip
+    return {(e.case, e.epoch): e for e in found if e.end != "infrastructure"}
+
+
+def _append(out: Path, episode: Episode) -> None:
+    with (out / EPISODES).open("ab") as file:
+        file.write(msgspec.json.encode(episode) + b"\n")
