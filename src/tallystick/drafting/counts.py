@@ -96,7 +96,7 @@ class Tally:
         """Return some of the calls behind it, first those against."""
         listed = sorted(set(self.broke or self.held))
         first = list({s.trace: s for s in reversed(listed)}.values())[::-1][:most]
-        return ", ".join(str(s) for s in first) + (", …" if len({s.trace for s in listed}) > most else "")
+        return ", ".join(str(s) for s in first) + (", …" if most > 1 and len({s.trace for s in listed}) > most else "")
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""

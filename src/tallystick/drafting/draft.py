@@ -36,7 +36,7 @@ INTRO: Final = (
     "`guess` and every `decide` is for a person who knows the tools. Delete a remark once it is settled."
 )
 MORE: Final = (
-    "Still to be said for each write: `ok`, what a good result says, such as `result.status == \"done\"`; `no_effect`, "
+    'Still to be said for each write: `ok`, what a good result says, such as `result.status == "done"`; `no_effect`, '
     "what a rejection says; and `once_per`, what makes two calls the same effect (without it, all arguments)."
 )
 _KEYS: Final = frozenset({"idempotency_key", "idempotencykey", "idempotency-key", "client_token", "request_id"})

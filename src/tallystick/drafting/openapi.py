@@ -90,9 +90,7 @@ def _operation(
     )
 
 
-def _parameters(
-    refs: Resolver, item: Mapping[str, Any], operation: Mapping[str, Any]
-) -> Iterator[Mapping[str, Any]]:
+def _parameters(refs: Resolver, item: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the parameters of an operation; its own win over those of its path."""
     found: dict[tuple[str, Any], Mapping[str, Any]] = {}
     for holder in (item, operation):

@@ -15,7 +15,9 @@ AMOUNTS: Final = frozenset(
     {"amount", "balance", "charge", "cost", "credit", "deposit", "due", "fee", "fare", "paid", "payment", "price",
      "refund", "salary", "subtotal", "sum", "tax", "total"}
 )  # fmt: skip
-_ENVELOPES: Final = frozenset({"data", "result", "results", "items", "records", "response", "value", "values", "content"})
+_ENVELOPES: Final = frozenset(
+    {"data", "result", "results", "items", "records", "response", "value", "values", "content"}
+)
 """Member names that say that something is inside, not what."""
 _CODES: Final = (("number",), ("no",), ("ref",), ("reference",), ("code",), ("sku",), ("iban",))
 _MAX_DEPTH: Final = 6

@@ -134,3 +134,27 @@ def contract_name(text: str) -> str:
     """Return `name/1` made from any text."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60].strip("-")
     return f"{name or 'draft'}/1"
+
+
+def as_mapping(sheet: Sheet) -> dict[str, Any]:
+    """Return what the sheet says as the plain values a contract is built from; what is not in force is left out."""
+    tools: dict[str, Any] = {}
+    for tool in sheet.ordered():
+        entry = {name: line.value for name, line in tool.lines.items()}
+        by_kind: dict[str, list[dict[str, str]]] = {}
+        for rule in tool.yields:
+            at = {"at": rule.at} if rule.at else {}
+            by_kind.setdefault(rule.kind, []).append({**at, "id": rule.id, **rule.fields})
+        if by_kind:
+            entry["yields"] = by_kind
+        live = [rule.fields for rule in tool.requires if rule.in_force]
+        if live:
+            entry["requires"] = live
+        tools[tool.name] = entry
+    value: dict[str, Any] = {
+        "contract": sheet.name,
+        "entities": {kind: {n: line.value for n, line in fields.items()} for kind, fields in sheet.entities.items()},
+        "tools": tools,
+    }
+    apart = [rule.fields for rule in sheet.exclusive if rule.in_force]
+    return {**value, "exclusive": apart} if apart else value

@@ -179,5 +179,3 @@ def read_sources(paths: list[Path]) -> tuple[str, dict[str, ToolSpec], list[str]
     tools = merge([(tool, where) for source, where in sources for tool in source.tools])
     notes = [f"{where}: {note}" for source, where in sources for note in source.notes]
     return sources[0][0].title, tools, notes
-
-
