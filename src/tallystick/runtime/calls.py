@@ -268,6 +268,7 @@ class Calls:
             judged_upto=decision.judged_upto,
             now=at,
         )
+        view.known_json = (kept, call.args)
         self.journal.append(intent, RUNTIME, durable=write, at=at)
         ticket.decision, ticket.fn, ticket.dispatch = decision, fn, proposal.dispatch
         self.running[ticket.call_id] = None

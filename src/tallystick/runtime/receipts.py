@@ -14,7 +14,7 @@ from tallystick.model.events import Blob, DoubtSettled, Receipt, blob
 from tallystick.model.redact import redact
 from tallystick.runtime.execution import Ran
 from tallystick.runtime.journal import EXECUTOR, RUNTIME, Journal, stamp
-from tallystick.runtime.results import MAX_ERROR_CHARS, MAX_RESULT_BYTES, ToolResult, error_text, result_bytes
+from tallystick.runtime.results import MAX_ERROR_CHARS, MAX_RESULT_BYTES, UNREAD, ToolResult, error_text, result_bytes
 from tallystick.runtime.secrets import secret_in
 from tallystick.view import ReceiptRecord
 from tallystick.view.fold_calls import reading
@@ -95,14 +95,15 @@ class Receipts:
             said = error_text(ran.error) if open_ else type(ran.error).__name__
             error = ("interrupted: " if interrupted else "") + said
         else:
-            raw = result_bytes(given.value)
+            raw, value = result_bytes(given.value)
             if len(raw) > MAX_RESULT_BYTES:
                 error = f"the result has {len(raw):,} bytes, more than {MAX_RESULT_BYTES:,}: not kept"
                 truncated = True
             else:
                 result = self.kept(raw, secrets)
+                view.known_json = (result, value) if value is not UNREAD and not secrets else None
             if given.structured is not None:
-                structured = self.kept(result_bytes(given.structured), secrets)
+                structured = self.kept(result_bytes(given.structured)[0], secrets)
         body = Receipt(
             id="",  # given when it is written
             call=call_id,

@@ -74,28 +74,35 @@ def plain_json(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} has no JSON form")
 
 
-def result_bytes(value: Any) -> bytes:
-    """Return what a receipt keeps of a returned value: a text's or bytes' own bytes, else its JSON text.
+UNREAD: Final = object()
+"""Stands for "whoever needs the value must read the bytes"."""
+
+
+def result_bytes(value: Any) -> tuple[bytes, Any]:
+    """Return (what a receipt keeps of a returned value, what a reader of those bytes gets, or `UNREAD`).
+
+    Kept are a text's or bytes' own bytes, else the JSON text.
 
     A value that has no JSON form is kept as its `repr`: recorded, but nothing is read out of it. NaN and infinities are
     written the way Python writes them, which no reader of JSON accepts, so no number is read out of them either.
     """
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass")
+        return value.encode("utf-8", "surrogatepass"), UNREAD
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
+        return bytes(value), UNREAD
     try:
-        return jsontext.dumps(value).encode("utf-8")
+        exact, text = jsontext.exact(value)
+        return text.encode("utf-8"), exact
     except InputError:
         pass
     try:
         json_values = plain_json(value)
         try:
-            return jsontext.dumps(json_values).encode("utf-8")
+            return jsontext.dumps(json_values).encode("utf-8"), UNREAD
         except InputError:
-            return json.dumps(json_values, default=str).encode("utf-8")
+            return json.dumps(json_values, default=str).encode("utf-8"), UNREAD
     except (TypeError, ValueError, RecursionError, AttributeError):
-        return repr(value).encode("utf-8", "surrogatepass")
+        return repr(value).encode("utf-8", "surrogatepass"), UNREAD
 
 
 def error_text(error: BaseException) -> str:

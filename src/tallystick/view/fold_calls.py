@@ -45,7 +45,8 @@ UNSETTLED: Final[tuple[EffectStatus, ...]] = ("in_doubt", "pending", "partial")
 
 def intent(state: State, body: Intent, sealed: Sealed) -> None:
     """Fold "this call is about to happen"."""
-    args = parse_args(body.args)
+    known = state.known_json
+    args = known[1] if known is not None and known[0] is body.args else parse_args(body.args)
     tool = state.contract.tools.get(body.tool)
     effect: Effect = effect_of(tool, args) if tool is not None else "write"
     targets = targets_of(tool, args) if tool is not None else ()
@@ -106,7 +107,11 @@ def reading(state: State, call: CallRecord, tool: Tool | None, body: Receipt) ->
     if (last is not None and last[0] is call and last[1] is body.result and last[2] is body.structured
             and last[3] == about):  # fmt: skip
         return last[4]
-    value, text, problem = parse_result(body)
+    known = state.known_json
+    if known is not None and known[0] is body.result and body.structured is None:
+        value, text, problem = known[1], known[0].text, None
+    else:
+        value, text, problem = parse_result(body)
     if problem is not None and not isinstance(value, str):
         judged = Judged("unknown" if call.effect == "write" else "no_effect", "result.unreadable", "", problem)
     else:

@@ -10,7 +10,6 @@ from tallystick.contracts.types import Contract, Task
 from tallystick.model.events import (
     Blob,
     ChildRun,
-    Confirmation,
     Damage,
     Ended,
     Refusal,
@@ -27,6 +26,7 @@ from tallystick.view.outcome import Judged
 from tallystick.view.records import (
     ApprovalRecord,
     CallRecord,
+    Choice,
     ConditionRecord,
     EffectRecord,
     Fact,
@@ -60,7 +60,7 @@ class Index:
     effects: dict[str, list[EffectRecord]] = field(default_factory=dict)
     effects_of_call: dict[str, list[EffectRecord]] = field(default_factory=dict)
     writes_by_tool: dict[str, list[EffectRecord]] = field(default_factory=dict)
-    confirmed: dict[EntityRef, dict[str, tuple[int, Confirmation]]] = field(default_factory=dict)
+    confirmed: dict[EntityRef, dict[str, Choice]] = field(default_factory=dict)
     confirmed_kinds: dict[str, list[EntityRef]] = field(default_factory=dict)
     approval_by_id: dict[str, ApprovalRecord] = field(default_factory=dict)
     exclusive: dict[tuple[str, str], list[EffectRecord]] = field(default_factory=dict)
@@ -87,6 +87,8 @@ class State:
         evidence_seq: seq of the last event that can change a verdict; words cannot.
         talk: (who spoke, text) of every word of the user and the agent; nobody speaks for the user but the user's host.
         children: child run id → (seq, where it stands).
+        known_json: (bytes, what `jsontext.loads` reads in them), said by whoever wrote those very bytes, so that
+            folding the event they come in need not parse them again.
         doubts: calls whose outcome is not known, by call id; `open_calls` those without any receipt yet.
     """
 
@@ -118,6 +120,7 @@ class State:
         self.children: dict[str, tuple[int, ChildRun]] = {}
         self.evidence_seq = 0
         self.principals = {p.id: p for p in self.task.principals}
+        self.known_json: tuple[Blob, Any] | None = None
         self.last_reading: (
             tuple[CallRecord, Blob | None, Blob | None, object, tuple[Any, str | None, Judged]] | None
         ) = None
