@@ -388,14 +388,18 @@ def _known(record: Record, _: Tool, call: Call, names: Names, rule: Requirement)
 def _confirmed(record: Record, _: Tool, call: Call, names: Names, rule: Requirement) -> Answered:
     assert rule.entity is not None
     for ref in past.named(rule.entity, names.env) or [None]:
-        chosen = 0
+        chosen, at = 0, None
         for seq, body, sealed in record.each(Confirmation):
             role = sealed.event.actor.role
             if body.name or ref is None or (body.entity_kind, body.entity_id) != (ref.kind, ref.id):
                 continue
             if role in ("host", "user", "importer", "principal") and (not body.guessed or role == "importer"):
-                chosen = seq
-        if not chosen or (rule.fresh == "write" and ref is not None and chosen < past.last_write(record, ref)):
+                chosen, at = seq, past.instant(sealed.event.at)
+        if (
+            not chosen
+            or _too_old(call, rule, at)
+            or (rule.fresh == "write" and ref is not None and chosen < past.last_write(record, ref))
+        ):
             return "missing", [("confirmation.missing", rule.id)]
     return "met", []
 

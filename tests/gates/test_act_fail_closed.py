@@ -341,7 +341,7 @@ def test_a_preview_is_void_after_a_later_write() -> None:
     assert ask(contract, log, "pay", {"invoice_id": "I-1"}).codes == ("preview.missing",)
 
 
-@pytest.mark.parametrize("kind", ["known", "argument", "previewed", "read", "fact"])
+@pytest.mark.parametrize("kind", ["known", "argument", "previewed", "read", "fact", "confirmed"])
 def test_every_kind_of_evidence_can_be_too_old(kind: Any) -> None:
     needed = Requirement(
         id="x", kind=kind, fresh=60, entity=INVOICE, arg="status", tool="get_invoice", pointer=("status",),
@@ -355,6 +355,7 @@ def test_every_kind_of_evidence_can_be_too_old(kind: Any) -> None:
         log.second = second
         log.done("c1", "get_invoice", {"invoice_id": "I-1"}, invoice("I-1"))
         log.done("c2", "pay", {**args, "dry": True}, {"ok": True})
+        log.add(Confirmation(entity_kind="invoice", entity_id="I-1"), "host")
         assert ask(contract, log, "pay", args).positive is fine
 
 

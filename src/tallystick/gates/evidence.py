@@ -17,7 +17,7 @@ from tallystick.model.decision import Read, Reason
 from tallystick.model.jsontext import dumps
 from tallystick.model.pointer import MISSING, resolve
 from tallystick.model.values import EntityRef, same
-from tallystick.view import Fact, ReceiptRecord
+from tallystick.view import Choice, Fact, ReceiptRecord
 from tallystick.view.keys import key_value
 
 __all__ = ["Scope", "reads_for", "requirement", "scope_of"]
@@ -225,17 +225,17 @@ def _known(scope: Scope, rule: Requirement) -> Answer:
 def _confirmed(scope: Scope, rule: Requirement) -> Answer:
     """The host recorded that the user chose this entity."""
     assert rule.entity is not None
+    digests: list[str] = []
     for ref in named_by(rule.entity, scope.env) or (None,):
         chosen = scope.view.confirmed(ref) if ref is not None else None
-        written = scope.view.last_write(ref) if ref is not None and rule.fresh == "write" else 0
-        stale = chosen is not None and chosen[0] < written
+        stale = ref is not None and chosen is not None and _outlived(scope, rule, ref, chosen)
         if chosen is None or stale:
             other = [e for e in scope.view.confirmed_of(rule.entity.kind) if e != ref]
             text = f"the user chose {other[-1]}, not {ref}" if other else f"the user has not chosen {ref}"
             if ref is None:
                 text = f"the call does not say which {rule.entity.kind} it is about"
             elif stale:
-                text = f"the user chose {ref} before a later write to it"
+                text = f"the user chose {ref} too long ago, or before a later write to it"
             reason = Reason(
                 code="confirmation.missing",
                 message=f"`{rule.id}`: {text}",
@@ -243,7 +243,17 @@ def _confirmed(scope: Scope, rule: Requirement) -> Answer:
                 where=rule.id,
             )
             return Missing((reason,))
-    return Met()
+        digests.append(chosen.digest)
+    return Met(tuple(digests))
+
+
+def _outlived(scope: Scope, rule: Requirement, ref: EntityRef, chosen: Choice) -> bool:
+    """A choice stays good after writes and with time, unless the contract says otherwise."""
+    if rule.fresh == "write":
+        return chosen.seq < scope.view.last_write(ref)
+    if rule.fresh is None:
+        return False
+    return chosen.at is None or (scope.call.now - chosen.at).total_seconds() > rule.fresh
 
 
 def _argument(scope: Scope, rule: Requirement) -> Answer:

@@ -5,6 +5,7 @@ from tallystick.view.outcome import Judged, judge
 from tallystick.view.records import (
     ApprovalRecord,
     CallRecord,
+    Choice,
     ConditionRecord,
     EffectRecord,
     Fact,
@@ -17,6 +18,7 @@ from tallystick.view.view import View
 __all__ = [
     "ApprovalRecord",
     "CallRecord",
+    "Choice",
     "ConditionRecord",
     "EffectRecord",
     "Fact",

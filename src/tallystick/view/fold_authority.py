@@ -22,7 +22,7 @@ from tallystick.model.events import (
 )
 from tallystick.model.signing import is_signed_by
 from tallystick.model.values import EntityRef
-from tallystick.view.records import ApprovalRecord, ConditionRecord, ObligationRecord
+from tallystick.view.records import ApprovalRecord, Choice, ConditionRecord, ObligationRecord
 from tallystick.view.state import State, when
 
 
@@ -33,7 +33,8 @@ def confirmation(state: State, body: Confirmation, sealed: Sealed) -> None:
     if body.guessed and sealed.event.actor.role != "importer":
         return  # guessing a choice from text is for audits only
     ref = EntityRef(body.entity_kind, body.entity_id)
-    state.index.confirmed.setdefault(ref, {})[body.name] = (sealed.event.seq, body)
+    choice = Choice(sealed.event.seq, sealed.digest, body, when(sealed.event.at))
+    state.index.confirmed.setdefault(ref, {})[body.name] = choice
     state.index.confirmed_kinds.setdefault(body.entity_kind, []).append(ref)
     state.evidence_seq = sealed.event.seq
 

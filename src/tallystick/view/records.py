@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
+
 from tallystick.contracts.types import Effect, ObligationRule
-from tallystick.model.events import Approval, Outcome, Raised, Receipt
+from tallystick.model.events import Approval, Confirmation, Outcome, Raised, Receipt
 from tallystick.model.values import EntityRef
 
 EffectStatus = Literal["in_flight", "done", "no_effect", "in_doubt", "pending", "partial", "simulated"]
@@ -69,8 +71,7 @@ class ReceiptRecord:
         return self.outcome in ("ok", "partial") and self.proves and self.call is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):  # made several times per receipt, and four times cheaper than a dataclass
     """Entity, field, value, with the receipt it came from. `problem` is set where the value does not fit its type."""
 
     value: Any
@@ -107,6 +108,16 @@ class ApprovalRecord:
     problem: str = ""
     used_by: str | None = None  # call id
     expires: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the user chose or confirmed, as the host recorded it, and when."""
+
+    seq: int
+    digest: str
+    body: Confirmation
+    at: datetime | None
 
 
 @dataclass(slots=True)

@@ -9,10 +9,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from tallystick.model import events, jsontext
-from tallystick.model.events import Confirmation, Sealed
+from tallystick.model.events import Sealed
 from tallystick.model.values import EntityRef, same
 from tallystick.view import fold_authority, fold_calls
-from tallystick.view.records import ApprovalRecord, CallRecord, ConditionRecord, EffectRecord, Fact, ReceiptRecord
+from tallystick.view.records import (
+    ApprovalRecord,
+    CallRecord,
+    Choice,
+    ConditionRecord,
+    EffectRecord,
+    Fact,
+    ReceiptRecord,
+)
 from tallystick.view.state import State
 
 _NO_FACTS: Final[Mapping[str, Fact]] = {}
@@ -187,7 +195,7 @@ class View(State):
         known = self.principals.get(principal)
         return known.role if known is not None else None
 
-    def confirmed(self, ref: EntityRef, name: str = "") -> tuple[int, Confirmation] | None:
+    def confirmed(self, ref: EntityRef, name: str = "") -> Choice | None:
         """Return the host's event that the user chose this entity (or confirmed its field `name`)."""
         return self.index.confirmed.get(ref, {}).get(name)
 
