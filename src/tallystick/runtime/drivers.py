@@ -11,23 +11,22 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future, wait
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from tallystick.runtime.execution import Execution
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True):
     """Run `do` where ledger writes are run, to its end, whatever happens to the caller meanwhile."""
 
     do: Callable[[], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     """Wait until `future` is done, or `seconds` have passed."""
 
     future: Future[None]

@@ -13,22 +13,22 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from tallystick.runtime.journal import Clock
 
 Tool = Callable[..., Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ran:
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """What came of running a tool: its value, or what it raised, at `at`."""
 
+    at: datetime
     value: Any = None
     error: BaseException | None = None
-    at: datetime
 
 
 class Execution:

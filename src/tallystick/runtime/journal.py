@@ -26,7 +26,7 @@ AGENT: Final = Actor(role="agent", id="agent")
 
 def stamp(now: datetime) -> str:
     """Return an instant as RFC 3339 text in UTC."""
-    text = now.astimezone(UTC).isoformat()
+    text = (now if now.tzinfo is UTC else now.astimezone(UTC)).isoformat()
     return text[:-6] + "Z"
 
 

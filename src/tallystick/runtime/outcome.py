@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
+
 from tallystick.errors import InputError, TallystickError
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Reason, Verdict
@@ -74,8 +76,7 @@ class RefusedError(TallystickError):
         self.refusal = value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one proposed call.
 
     Attributes:

@@ -128,6 +128,19 @@ def _misfit(fn: Callable[..., Any], names: frozenset[str]) -> str | None:
     return None
 
 
+@lru_cache(maxsize=2048)
+def _is_coroutine(fn: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(fn)
+
+
+def is_coroutine(fn: Callable[..., Any] | None) -> bool:
+    """Return whether `fn` is a coroutine function."""
+    try:
+        return fn is not None and _is_coroutine(fn)
+    except TypeError:  # an unhashable callable
+        return inspect.iscoroutinefunction(fn)
+
+
 def misfit(fn: Callable[..., Any], args: Mapping[str, Any]) -> str | None:
     """Return why `fn` cannot be called with `args`, or None. Found before anything runs, so nothing is in doubt."""
     try:

@@ -6,7 +6,6 @@ signed letter that it takes in before each decision.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
@@ -23,7 +22,7 @@ from tallystick.runtime.drivers import Steps, Write, adrive, drive
 from tallystick.runtime.journal import Journal
 from tallystick.runtime.outcome import Finish, Outcome, Status
 from tallystick.runtime.pending import Pending, pending
-from tallystick.runtime.proposals import Proposal, exact_args
+from tallystick.runtime.proposals import Proposal, exact_args, is_coroutine
 from tallystick.runtime.statements import Statements
 from tallystick.runtime.wrap import OnRefusal, wrap
 from tallystick.view import View
@@ -142,7 +141,7 @@ class Run(Statements):
             tool, args, fn, args_text=args_text, native_id=native_id, turn=turn, wish=wish,
             idempotency_key=idempotency_key, complete=complete, timeout=timeout,
         )  # fmt: skip
-        if inspect.iscoroutinefunction(proposal.fn or self._calls.tools.get(tool)):
+        if is_coroutine(proposal.fn or self._calls.tools.get(tool)):
             raise InputError(f"`{tool}` is a coroutine function", fix="await `acall`")
         return drive(self._calls.steps(proposal))
 

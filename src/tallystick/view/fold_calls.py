@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
+
+import msgspec
 
 from tallystick.contracts.types import Effect, EntityType, Tool
 from tallystick.errors import TallystickError
@@ -306,7 +307,7 @@ def _at_rest(state: State, call: CallRecord, seq: int) -> None:
         facts = state.index.facts.get(ref, {})
         for name, fact in facts.items():
             if call.seq < fact.observed_seq < seq and fact.seq < seq:
-                facts[name] = replace(fact, observed_seq=call.seq - 1)
+                facts[name] = msgspec.structs.replace(fact, observed_seq=call.seq - 1)
 
 
 def _done(state: State, effect: EffectRecord, tool: Tool | None, digest: str) -> None:
