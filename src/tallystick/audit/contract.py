@@ -14,6 +14,7 @@ from typing import Final
 from tallystick.audit.findings import Finding
 from tallystick.contracts.types import Contract
 from tallystick.gates.act import may_act
+from tallystick.gates.duties import open_duties
 from tallystick.model.decision import Decision
 from tallystick.model.events import Confirmation, Intent, Said
 from tallystick.model.proposal import Call
@@ -39,8 +40,25 @@ class Moment:
 
 def moments(trace: Trace, contract: Contract) -> Iterator[Moment]:
     """Yield each call of `trace` that writes under `contract` (or is not mentioned), with the view as it stood then."""
-    chain = Chain(trace, contract)
-    view = View(contract, run=chain.run)
+    return Folded(trace, contract).moments()
+
+
+class Folded:
+    """A trace folded under a contract: `view` is where `moments` has come to, the whole trace once that is used up."""
+
+    def __init__(self, trace: Trace, contract: Contract) -> None:
+        self._trace = trace
+        self._chain = Chain(trace, contract)
+        self.view = View(contract, run=self._chain.run)
+        self.now = instant_of(self._chain.at)
+
+    def moments(self) -> Iterator[Moment]:
+        """Yield each call that writes under the contract (or is not mentioned), before it is folded."""
+        return _moments(self._trace, self.view, self._chain)
+
+
+def _moments(trace: Trace, view: View, chain: Chain) -> Iterator[Moment]:
+    contract = view.contract
     view.apply(chain.start())
     recorded = {call.id: call for call in trace.calls}
     cut = {message.index for message in trace.messages if message.truncated}
@@ -79,16 +97,37 @@ def moments(trace: Trace, contract: Contract) -> Iterator[Moment]:
 
 
 def judge(trace: Trace, contract: Contract) -> list[Finding]:
-    """Return a finding for each call that writes under `contract` and that the act gate would not have admitted.
+    """Return a finding for each call that the act gate would not have admitted, and for each duty left at the end.
 
-    Severity is error only where the call then took effect; a call that was refused by the tool too did no harm.
+    Severity is error only where the call took effect and the effect stands; a call that the tool refused too did no
+    harm, and what was undone later is an anomaly worth a look.
     """
     refused: list[tuple[Moment, Decision]] = []
-    for moment in moments(trace, contract):
+    folded = Folded(trace, contract)
+    for moment in folded.moments():
         decision = may_act(moment.view, contract, moment.proposal)
         if not decision.positive:
             refused.append((moment, decision))
-    return [_finding(moment.call, decision, moment.view, contract) for moment, decision in refused]
+    findings = [_finding(moment.call, decision, folded.view, contract) for moment, decision in refused]
+    return [*findings, *_duties(trace, contract, folded)]
+
+
+def _duties(trace: Trace, contract: Contract, folded: Folded) -> Iterator[Finding]:
+    """What successful calls brought with them and nothing discharged by the end of the trace."""
+    calls = {call.id: call for call in trace.calls}
+    for left in open_duties(folded.view, contract, folded.now):
+        call = calls[left.call.id]
+        duty, tools = left.duty, " or ".join(left.duty.owes)
+        yield Finding(
+            code="duty.open",
+            severity="error",
+            message=f"`{duty.id}`: {duty.message or f'`{call.tool}` owes {tools}'}; nothing followed",
+            at=call.message,
+            call=call.id,
+            pointer="",
+            evidence=(duty.id,),
+            reasons=("duty.open",),
+        )
 
 
 def _chosen(ref: EntityRef) -> Confirmation:
@@ -102,6 +141,8 @@ def _names(words: str, id_: str) -> bool:
 def _finding(call: TraceCall, decision: Decision, view: View, contract: Contract) -> Finding:
     record = view.calls.get(call.id)
     done = record is not None and record.outcome in ("ok", "partial")
+    effects = view.effects_of_call(call.id)
+    undone = done and bool(effects) and all(view.undone(e) for e in effects)
     first = decision.reasons[0] if decision.reasons else None
     unknown = call.tool not in contract.tools
     what = {"hold": "held", "refuse": "refused", "return_recorded": "answered from the record",
@@ -110,8 +151,9 @@ def _finding(call: TraceCall, decision: Decision, view: View, contract: Contract
     more = f" (and {len(decision.reasons) - 1} more)" if len(decision.reasons) > 1 else ""
     return Finding(
         code=f"act.{decision.verdict.value}",
-        severity="error" if done and not unknown else "warning",
-        message=f"`{call.tool}` would have been {what}{because}{more}" + ("; it took effect" if done else ""),
+        severity="error" if done and not unknown and not undone else "warning",
+        message=f"`{call.tool}` would have been {what}{because}{more}"
+        + ("; it took effect and was undone later" if undone else "; it took effect" if done else ""),
         at=call.message,
         call=call.id,
         pointer="",
