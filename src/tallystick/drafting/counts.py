@@ -14,6 +14,13 @@ from typing import Any, Final
 Z: Final = 1.959963984540054
 """The standard normal quantile of a two-sided 95% interval."""
 
+SURE: Final = 0.9
+"""What Wilson's lower bound must reach before what never happened is forbidden, or words are demanded.
+
+A read or a preview that came first shows something; that two things never met does not: they may not have been asked
+for together yet.
+"""
+
 
 def wilson(held: int, of: int) -> tuple[float, float]:
     """Return Wilson's 95% interval of the rate `held / of`; (0, 1) where there is no case."""

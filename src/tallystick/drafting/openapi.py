@@ -57,7 +57,7 @@ def _operation(
     in_path = []
     for parameter in _parameters(refs, item, operation):
         name, place = parameter["name"], parameter.get("in")
-        if place in ("cookie",) or (place == "header" and "idempotency" not in name.lower()):
+        if place == "cookie" or (place == "header" and "idempotency" not in name.lower()):
             continue  # the client's business, not an argument that an agent chooses
         schema = parameter.get("schema")
         properties[name] = refs.schema(schema if isinstance(schema, Mapping) else _ANYTHING)

@@ -1,4 +1,4 @@
-"""A contract before it is text: what is known about each tool, with a remark beside whatever a person should look at."""
+"""A contract before it is text: what is known about each tool, with remarks where a person should look."""
 
 from __future__ import annotations
 

@@ -147,9 +147,10 @@ def _spec(item: Any, writes: list[Any] | None) -> ToolSpec | None:
     name = inner.get("name")
     if not isinstance(name, str) or not name:
         return None
-    schema = next((inner[k] for k in _SCHEMA_KEYS if isinstance(inner.get(k), Mapping)), {})
+    schema: Mapping[str, Any] = next((inner[k] for k in _SCHEMA_KEYS if isinstance(inner.get(k), Mapping)), {})
     output = inner.get("outputSchema")
-    annotations = item.get("annotations") if isinstance(item.get("annotations"), Mapping) else {}
+    hints = item.get("annotations")
+    annotations: Mapping[str, Any] = hints if isinstance(hints, Mapping) else {}
     described = inner.get("description")
     spec = ToolSpec(
         name=name,

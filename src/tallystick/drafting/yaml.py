@@ -16,7 +16,7 @@ _COLUMN: Final = 38
 _PLAIN: Final = re.compile(r"[A-Za-z_/(][A-Za-z0-9_/().*+=<>|&!\"'~$%^ -]*")
 _WORDS: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off"})
 _ORDER: Final = (
-    "effect", "args", "target", "bind", "complete", "once_per", "idempotency_arg",
+    "effect", "args", "target", "bind", "complete", "once_per", "undone_by", "idempotency_arg",
     "ok", "no_effect", "pending", "echoes", "settle",
 )  # fmt: skip
 

@@ -25,7 +25,9 @@ from tallystick.drafting.sheet import is_identifier
 from tallystick.model.pointer import split
 from tallystick.model.values import same
 
-Form = Literal["target-read", "read-of", "policy", "previewed", "fact", "match", "predecessor", "limit", "confirmed"]
+Form = Literal[
+    "target-read", "read-of", "policy", "previewed", "fact", "match", "predecessor", "limit", "confirmed", "heard"
+]
 USUAL: Final = 0.8
 """Share of cases in which a form must hold to be weighed at all."""
 _MISSING: Final = object()
@@ -68,7 +70,8 @@ def candidates(tool: str, structure: Structure, seen: Witness, corpus: Corpus, k
     yield from _reads(tool, cases, seen, corpus, kinds)
     yield from _facts(tool, cases, bound, structure, seen)
     yield from _matches(tool, cases, bound, structure)
-    yield from _predecessors(tool, cases, bound, structure, corpus)
+    yield from _predecessors(tool, cases, structure, corpus)
+    yield from _heard(tool, cases, structure, corpus)
 
 
 def _targets(tool: str, bound: Sequence[Bound], kinds: Kinds) -> Iterator[Candidate]:
@@ -112,17 +115,18 @@ def _previews(tool: str, cases: Sequence[Success], structure: Structure, corpus:
     primary = structure.primary.get(tool)
     matched: list[tuple[Success, Known]] = []
     for case in cases:
-        shown = [r for r in case.receipts if r.tool == tool and r.effect == "preview"]
+        before = [r for r in case.receipts if r.tool == tool and r.effect == "preview"]
         if primary is not None and primary.arg is not None:
-            shown = [r for r in shown if _equal(r.args, case.raw, primary.arg)]
-        if shown:
-            matched.append((case, shown[-1]))
+            before = [r for r in before if _equal(r.args, case.raw, primary.arg)]
+        if before:
+            matched.append((case, before[-1]))
     if len(matched) < USUAL * len(cases):
         return
     args = list(dict.fromkeys(a for case, _ in matched for a in case.raw))
     same_args = [
         a for a in args if a != switch and is_identifier(a)
         and all(_equal(shown.args, case.raw, a) for case, shown in matched)
+        and not any(isinstance(case.raw.get(a), str) and " " in case.raw[a] for case in cases)  # words are free
     ]  # fmt: skip
     if not same_args:
         return
@@ -135,6 +139,18 @@ def _previews(tool: str, cases: Sequence[Success], structure: Structure, corpus:
         because="a preview of the same arguments had gone well",
         chance=0.0,
     )
+    numbers = sorted({p for _, shown in matched for p, v in shown.leaves.items() if _number(v) and v != 0})
+    for pointer in numbers:
+        path = _path("preview", pointer)
+        if path is not None and all(pointer in shown.leaves for _, shown in matched):
+            yield Candidate(
+                tool=tool,
+                form="heard",
+                fields={**base, "with": f"talk.heard.mentions({path})"},
+                stem=f"{pointer.rpartition('/')[2]}-heard",
+                because=f"the user had been shown the preview's `{pointer}`, and spoken since",
+                chance=len(numbers) * 0.5 ** len({case.seen.trace for case, _ in matched}),
+            )
     for arg in args:
         given = [(case, shown) for case, shown in matched if _number(case.raw.get(arg))]
         if len(given) < USUAL * len(matched) or not is_identifier(arg):
@@ -145,13 +161,13 @@ def _previews(tool: str, cases: Sequence[Success], structure: Structure, corpus:
             if path is None or sum(fits) < USUAL * len(given):
                 continue
             chance = 1.0
-            for _, shown in given:
-                chance /= max(1, len({v for v in shown.leaves.values() if _number(v)}))
+            for _, preview in given:
+                chance /= max(1, len({v for v in preview.leaves.values() if _number(v)}))
             free = f"!has(args.{arg}) || " if len(given) < len(matched) else ""
             yield Candidate(
                 tool=tool,
                 form="previewed",
-                fields={**base, "with": f"{free}decimal(args.{arg}) == decimal({path})"},
+                fields={**base, "with": f"{free}args.{arg} == {path}"},
                 stem=f"previewed-{arg}",
                 because=f"`{arg}` was what the preview said",
                 chance=chance,
@@ -253,7 +269,7 @@ def _constants(
 # ---- facts
 
 
-def _chain(tool: str, bound: Sequence[Bound], structure: Structure) -> Iterator[Bound]:
+def _chain(bound: Sequence[Bound], structure: Structure) -> Iterator[Bound]:
     """Yield the entities bound by arguments, and those that one of their own fields names."""
     yield from bound
     taken = {b.alias for b in bound}
@@ -284,7 +300,7 @@ def _facts(
     runs = len({c.seen.trace for c in cases})
     tried = 0
     found: list[Candidate] = []
-    for entity in _chain(tool, bound, structure):
+    for entity in _chain(bound, structure):
         mine = {(c.seen.trace, entity.kind, c.ids.get(entity.alias, "")) for c in cases}
         rest = [fields for key, fields in seen.entities.items() if key[1] == entity.kind and key not in mine]
         for (kind, name), text in structure.types.items():
@@ -319,9 +335,8 @@ def _facts(
             )
     for candidate in found:
         if not _STATUS.intersection(words_of(str(candidate.fields["fact"]).partition(" ")[0].partition(".")[2])):
-            candidate.chance *= max(
-                1, tried
-            )  # Bonferroni: many fields were looked at, and no name vouches for this one
+            # Bonferroni: many fields were looked at, and no name vouches for this one.
+            candidate.chance *= max(1, tried)
         yield candidate
 
 
@@ -391,12 +406,45 @@ def _comparable(arg: str, fact: str) -> bool:
     return (arg in texts and fact in texts) or (arg in numbers and fact in numbers)
 
 
+# ---- words
+
+
+def _heard(tool: str, cases: Sequence[Success], structure: Structure, corpus: Corpus) -> Iterator[Candidate]:
+    """An argument had been named by the user, or shown to the user before the user's last word.
+
+    The gate itself counts how often; all that is told here is what the arguments are.
+    """
+    types = structure.sheet.tools[tool].value("args") or {}
+    runs = len({c.seen.trace for c in cases})
+    found = []
+    for arg in dict.fromkeys(a for c in cases for a in c.raw):
+        type_ = str(types.get(arg, "json")).removeprefix("optional ")
+        given = [c for c in cases if c.raw.get(arg) not in (None, "")]
+        words = any(isinstance(c.raw[arg], str) and " " in c.raw[arg] for c in given)
+        if not is_identifier(arg) or type_ not in ("string", "id", "integer", "decimal") or words or not given:
+            continue
+        if arg == corpus.tools[tool].switch or len(given) < USUAL * len(cases):
+            continue
+        free = f"!has(args.{arg}) || " if len(given) < len(cases) else ""
+        found.append(
+            Candidate(
+                tool=tool,
+                form="heard",
+                fields={"fact": f"{free}talk.heard.mentions(args.{arg})"},
+                stem=f"{arg}-heard",
+                because=f"the user had named that `{arg}`, or had been shown it and spoken since",
+                chance=0.5**runs,
+            )
+        )
+    for candidate in found:
+        candidate.chance *= len(found)
+        yield candidate
+
+
 # ---- predecessors
 
 
-def _predecessors(
-    tool: str, cases: Sequence[Success], bound: Sequence[Bound], structure: Structure, corpus: Corpus
-) -> Iterator[Candidate]:
+def _predecessors(tool: str, cases: Sequence[Success], structure: Structure, corpus: Corpus) -> Iterator[Candidate]:
     """An argument is what the newest result of another tool, about the same thing, says."""
     args = [a for a in dict.fromkeys(a for c in cases for a in c.raw) if is_identifier(a)]
     types = structure.sheet.tools[tool].value("args") or {}

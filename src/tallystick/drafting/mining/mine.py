@@ -77,13 +77,13 @@ def mine(
     found = [c for tool in made.sheet.tools for c in candidates(tool, made, seen, learnt, kinds)]
     rules = weigh(found, made, learnt, min_support)
     once = {tool: once_per(tool, made, seen, ALPHA) for tool in seen.successes}
-    apart, left = exclusions(made, seen, ALPHA, min_support)
+    apart = exclusions(made, seen, ALPHA, min_support)
     _finish(made, rules, once, apart, seen)
     _intro(made, learnt, min_support, of)
     against = _admitted(made, once, learnt)
     text = write(made.sheet)
     contract = contracts.parse(text)
-    report = report_of(learnt, kinds, made, rules, once, apart, left, against, min_support=min_support, of=of)
+    report = report_of(learnt, kinds, made, rules, once, apart, against, min_support=min_support, of=of)
     notes = [f"`{tool}` is left out: no contract can mention a tool of that name" for tool in learnt.left_out]
     dropped = len({t.sha256 for t in traces if t.quarantined})
     if dropped:
@@ -94,12 +94,15 @@ def mine(
 def _intro(made: Structure, learnt: Corpus, least: int, of: int | None) -> None:
     many = len(learnt.traces)
     chosen = f"{many} good trajector{'y' if many == 1 else 'ies'}" + (f" of {of}" if of not in (None, many) else "")
-    made.sheet.intro = [
+    counted = (
         f"A first contract, mined from {chosen}. Every count is of trajectories; the percentage is the lower end of "
-        "Wilson's 95% interval: how often the rule may be expected to hold elsewhere, no better than that.",
+        "Wilson's 95% interval: how often the rule may be expected to hold elsewhere, no better than that."
+    )
+    weighed = (
         f"In force is what came up in {least} or more, always held, and is unlikely to be an accident. Rules behind a "
-        "`#` held nearly always: a person decides. What always happened need not be what is required.",
-    ]
+        "`#` are for a person to decide. What always happened need not be what is required."
+    )
+    made.sheet.intro = [counted, weighed]
 
 
 def _finish(
@@ -116,7 +119,8 @@ def _finish(
             page.remarks.append("no effect of it was seen, so nothing is known about what it needs")
         _once(made, tool, once.get(tool))
     for group in apart:
-        made.sheet.exclusive.append(_exclusive(group))
+        if group.in_force or group.likely:
+            made.sheet.exclusive.append(_exclusive(group))
     _trim(made, seen)
 
 
@@ -134,7 +138,11 @@ def _once(made: Structure, tool: str, once: Once | None) -> None:
     if once.arg is not None:
         page.put("once_per", f"args.{once.arg}", f"no second effect on one: {once.tally.words()}")
         return
-    if once.tally.broke:
+    if once.undone_by:
+        page.put(
+            "undone_by", list(once.undone_by), f"the same call took effect again after it: {once.tally.examples()}"
+        )
+    elif once.tally.broke:
         page.remarks.append(
             f"decide: the very same call took effect twice ({once.tally.examples()}); the gate answers the second one "
             "from the record. Say what tells them apart: `once_per`"
@@ -150,8 +158,9 @@ def _exclusive(group: Apart) -> RuleSheet:
     fields = {"id": f"one-per-{group.kind}-{group.tools[0]}".replace("/", "-").replace(":", "-")[:100],
               "tools": list(group.tools), "per": per}  # fmt: skip
     entities = len(group.tally.held)
-    remark = f"never two of these on one {group.kind}: {group.tally.words()}, {entities} of them"
-    return RuleSheet(fields=fields, remark=f"{remark}; e.g. {group.tally.examples(1)}")
+    off = "" if group.in_force else "not in force: "
+    remark = f"{off}never two of these on one {group.kind} ({entities} of them): {group.tally.words()}"
+    return RuleSheet(fields=fields, remark=f"{remark}; e.g. {group.tally.examples(1)}", in_force=group.in_force)
 
 
 def _trim(made: Structure, seen: Witness) -> None:

@@ -61,7 +61,7 @@ def outcomes_of(usage: Usage, corpus: Corpus) -> Outcomes:
     if key is not None:
         _success(found, usage, key, done, shown)
     _rejections(found, usage, corpus)
-    _echoes(found, usage, [*done, *shown])
+    _echoes(found, [*done, *shown])
     return found
 
 
@@ -143,8 +143,8 @@ def _sign_of(cases: Sequence[Sample]) -> str | None:
     for key in ("error", "errors"):
         if all(s.value.get(key) for s in cases):
             return f"has(result.{key})"
-    key = _state_key(cases)
-    return None if key is None else _among(key, {s.value[key] for s in cases})
+    state = _state_key(cases)
+    return None if state is None else _among(state, {s.value[state] for s in cases})
 
 
 def _unchanged(sample: Sample, calls: Sequence[Sample]) -> bool | None:
@@ -182,7 +182,7 @@ def _repeated(sample: Sample, calls: Sequence[Sample]) -> bool:
     )
 
 
-def _echoes(found: Outcomes, usage: Usage, good: Sequence[Sample]) -> None:
+def _echoes(found: Outcomes, good: Sequence[Sample]) -> None:
     """An identifying argument that every good result repeats under its own name."""
     for arg in dict.fromkeys(a for s in good for a in s.args):
         if not is_id_name(arg) or not is_identifier(arg):

@@ -23,7 +23,6 @@ def report_of(
     rules: Sequence[Rule],
     once: dict[str, Once],
     apart: Sequence[Apart],
-    left: Sequence[Apart],
     against: Tally,
     *,
     min_support: int,
@@ -43,14 +42,15 @@ def report_of(
             kind: {
                 "fields": {name: str(line.value) for name, line in fields.items()},
                 "places": [
-                    {"tool": p.tool, "at": join(p.at), "id": join(p.id) if p.id else f"args.{p.id_arg}", "records": p.cases}
+                    {"tool": p.tool, "at": join(p.at), "id": join(p.id) if p.id else f"args.{p.id_arg}",
+                     "records": p.cases}
                     for listed in kinds.places.values() for p in listed if p.kind == kind
                 ],
             }
             for kind, fields in made.sheet.entities.items()
         },
         "rules": [_rule(rule) for rule in rules],
-        "exclusions": [_apart(x, in_force=True) for x in apart] + [_apart(x, in_force=False) for x in left],
+        "exclusions": [_apart(x) for x in apart],
         "effects_admitted": against.to_json(),
     }  # fmt: skip
 
@@ -80,6 +80,7 @@ def _tool(name: str, learnt: Corpus, kinds: Kinds, made: Structure, once: dict[s
         said = once[name]
         found["once_per"] = {
             "argument": said.arg,
+            "undone_by": list(said.undone_by),
             "chance": f"{said.chance:.4g}",
             **said.tally.to_json(),
         }
@@ -101,12 +102,12 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _apart(group: Apart, *, in_force: bool) -> dict[str, Any]:
+def _apart(group: Apart) -> dict[str, Any]:
     return {
         "tools": list(group.tools),
         "kind": group.kind,
         "per": dict(sorted(group.per.items())),
-        "in_force": in_force,
+        "in_force": group.in_force,
         "chance": f"{group.chance:.4g}",
         **group.tally.to_json(),
     }

@@ -66,11 +66,12 @@ def _entities(made: Structure, kinds: Kinds) -> None:
             fields = made.sheet.entities.setdefault(place.kind, {"id": Line(value="id")})
             for name, text in place.types.items():
                 known = made.types.get((place.kind, name))
+                told = text
                 if known is not None and known != text:
                     numbers = {known, text} == {"integer", "decimal"}
-                    text = "decimal" if numbers else known if text == "json" else text if known == "json" else "mixed"
-                made.types[place.kind, name] = text
-                fields[name] = Line(value="json" if text in ("json", "mixed") else f"optional {text}")
+                    told = "decimal" if numbers else known if text == "json" else text if known == "json" else "mixed"
+                made.types[place.kind, name] = told
+                fields[name] = Line(value="json" if told in ("json", "mixed") else f"optional {told}")
     made.sheet.entities = dict(sorted(made.sheet.entities.items()))
 
 

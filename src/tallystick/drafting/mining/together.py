@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from tallystick.drafting.counts import Tally, none_by_chance
+from tallystick.drafting.counts import SURE, Seen, Tally, none_by_chance
 from tallystick.drafting.mining.structure import Structure
 from tallystick.drafting.mining.witness import Success, Witness
 from tallystick.view.keys import key_value
@@ -23,14 +23,16 @@ class Apart:
     per: Mapping[str, str]
     tally: Tally
     chance: float
-    overlap: Tally = field(default_factory=Tally)
+    likely: bool = False
+    in_force: bool = False
 
 
-def exclusions(structure: Structure, seen: Witness, limit: float, least: int) -> tuple[list[Apart], list[Apart]]:
-    """Return (in force, weighed and left out) sets of tools that never both took effect on one entity.
+def exclusions(structure: Structure, seen: Witness, limit: float, least: int) -> list[Apart]:
+    """Return sets of tools that never both took effect on one entity, and pairs that did.
 
-    Two tools count as apart where no entity got both and that is unlikely by chance, given how many of that kind were
-    known in the trajectories in which one of them took effect. Pairs that all exclude each other become one set.
+    Two tools are likely to exclude each other where no entity got both and that would be unlikely by chance, given how
+    many of that kind were known in the trajectories in which one of them took effect. Pairs that all exclude each other
+    become one set. In force is what `SURE` allows.
     """
     about = {t: b for t, b in structure.primary.items() if b.arg is not None and structure.sheet.tools[t].writes}
     touched = {t: _touched(t, seen, b.alias) for t, b in about.items()}
@@ -54,7 +56,7 @@ def exclusions(structure: Structure, seen: Witness, limit: float, least: int) ->
         )
     good = {p for p, x in pairs.items() if not x.tally.broke and x.chance <= limit and
             min(len({k[0] for k in touched[t]}) for t in p) >= least}  # fmt: skip
-    return _sets(good, pairs), [x for p, x in pairs.items() if p not in good]
+    return [*_sets(good, pairs), *(x for p, x in pairs.items() if p not in good)]
 
 
 def _touched(tool: str, seen: Witness, alias: str) -> dict[tuple[str, str], Success]:
@@ -78,17 +80,22 @@ def _sets(good: set[tuple[str, str]], pairs: Mapping[tuple[str, str], Apart]) ->
             tally.extend(pairs[pair].tally)
         per = {t: arg for p in inside for t, arg in pairs[p].per.items()}
         chance = max(pairs[p].chance for p in inside)
-        found.append(Apart(tools=tuple(sorted(members)), kind=pairs[first].kind, per=per, tally=tally, chance=chance))
+        tools, kind, sure = tuple(sorted(members)), pairs[first].kind, tally.lower >= SURE
+        found.append(Apart(tools=tools, kind=kind, per=per, tally=tally, chance=chance, likely=True, in_force=sure))
     return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class Once:
-    """What makes two calls of a tool one effect: an argument, or None for all arguments; and the cases."""
+    """What makes two calls of a tool one effect: an argument, or None for all arguments; and the cases.
+
+    `undone_by`: tools of which one, between two identical effects on one entity, unmade the first, in every case.
+    """
 
     arg: str | None
     tally: Tally
     chance: float
+    undone_by: tuple[str, ...] = ()
 
 
 def once_per(tool: str, structure: Structure, seen: Witness, limit: float) -> Once:
@@ -114,7 +121,8 @@ def once_per(tool: str, structure: Structure, seen: Witness, limit: float) -> On
                 taken.add(id_)
         if tally.held and not tally.broke and chance <= limit:
             return Once(arg=primary.arg, tally=tally, chance=chance)
-    return Once(arg=None, tally=_repeats(runs), chance=1.0)
+    tally = _repeats(runs)
+    return Once(arg=None, tally=tally, chance=1.0, undone_by=_undone(tool, runs, tally, seen))
 
 
 def _repeats(runs: Mapping[str, Sequence[Success]]) -> Tally:
@@ -126,3 +134,27 @@ def _repeats(runs: Mapping[str, Sequence[Success]]) -> Tally:
             tally.add(success.seen, key not in taken)
             taken.append(key)
     return tally
+
+
+def _undone(tool: str, runs: Mapping[str, Sequence[Success]], repeats: Tally, seen: Witness) -> tuple[str, ...]:
+    """Return the tools with an effect on the same entity between each two identical effects, where it is one tool."""
+    common: set[str] | None = None
+    again = {(s.trace, s.call) for s in repeats.broke}
+    for label, listed in runs.items():
+        for i, success in enumerate(listed):
+            if (label, success.seen.call) not in again:
+                continue
+            first = next(s for s in listed[:i] if key_value(dict(s.raw)) == key_value(dict(success.raw)))
+            between = {
+                name
+                for name, others in seen.successes.items()
+                for o in others
+                if name != tool and o.seen.trace == label and o.targets & success.targets
+                and _order(first.seen) < _order(o.seen) < _order(success.seen)
+            }  # fmt: skip
+            common = between if common is None else common & between
+    return tuple(sorted(common)) if common and len(common) == 1 else ()
+
+
+def _order(seen: Seen) -> tuple[int, int]:
+    return seen.message, int(seen.call.partition(".c")[2] or 0)

@@ -10,7 +10,7 @@ from typing import Final
 
 from tallystick.contracts import build
 from tallystick.contracts.types import Contract
-from tallystick.drafting.counts import Tally
+from tallystick.drafting.counts import SURE, Tally
 from tallystick.drafting.mining.candidates import USUAL, Candidate
 from tallystick.drafting.mining.corpus import Corpus
 from tallystick.drafting.mining.structure import Structure
@@ -20,6 +20,8 @@ from tallystick.errors import ContractError
 
 ALPHA: Final = 0.05
 """Largest chance of an accident at which a candidate becomes a rule."""
+WORDS: Final = ("heard", "confirmed")
+"""Forms that rest on words. Words can be had without meaning it, so such a rule needs `SURE`, as an absence does."""
 POOLED: Final = ("target-read", "previewed")
 """Forms that speak of any tool alike, so that a tool with few cases of its own may lean on the others'."""
 
@@ -44,8 +46,11 @@ class Rule:
     def near(self) -> bool:
         """Whether it held so often that a person should see it, though it is no rule."""
         cases = self.tally.support + self.tally.counter
-        likely = self.candidate.chance <= ALPHA
-        return not self.in_force and likely and self.tally.counter > 0 and self.tally.support >= USUAL * cases
+        open_ = self.tally.counter > 0 or self.candidate.form in WORDS
+        return (
+            not self.in_force and open_ and self.candidate.chance <= ALPHA
+            and self.tally.support > 1 and self.tally.support >= USUAL * cases
+        )  # fmt: skip
 
 
 def weigh(found: Iterable[Candidate], structure: Structure, corpus: Corpus, least: int) -> list[Rule]:
@@ -134,8 +139,11 @@ def _decide(rule: Rule, pooled: Mapping[str, Tally], least: int) -> None:
         shared is not None and "with" not in candidate.fields
         and tally.support > 0 and shared.counter == 0 and shared.support >= least
     )  # fmt: skip
+    words = candidate.form in WORDS and tally.lower < SURE
     if tally.counter:
         rule.verdict = "good trajectories contradict it"
+    elif words and tally.support >= least:
+        rule.verdict = f"it always held, but rests on words, and so needs a lower bound of {SURE}"
     elif tally.support >= least and candidate.chance <= ALPHA:
         rule.in_force, rule.verdict = True, "it always held"
     elif lean:

@@ -1,4 +1,4 @@
-"""What was known when each effect was made: the trajectories folded under the contract's structure, by the real gate."""
+"""What was known when each effect was made: trajectories folded under the contract's structure, and the gate asked."""
 
 from __future__ import annotations
 
