@@ -18,8 +18,10 @@ from tallystick.cli import console
 from tallystick.cli.audit import audit
 from tallystick.cli.check import check
 from tallystick.cli.demo import demo
+from tallystick.cli.draft import draft
 from tallystick.cli.files import export, verify
 from tallystick.cli.gateway import gateway
+from tallystick.cli.mine import mine
 from tallystick.cli.models import models
 from tallystick.cli.people import approve, settle
 from tallystick.cli.recheck import recheck
@@ -64,7 +66,7 @@ def _common(
         console.say(context.get_help())
 
 
-for _command in (demo, audit, check, runs, show, recheck, verify, export, settle, approve, gateway):
+for _command in (demo, audit, check, draft, mine, runs, show, recheck, verify, export, settle, approve, gateway):
     app.command()(_command)
 app.add_typer(models, name="models")
 
