@@ -1,4 +1,4 @@
-"""A client's line means one thing to every reader, or it is refused; streams are cut into lines whatever their pieces."""
+"""A client's line means one thing to every reader, or it is refused; streams are cut into lines however they come."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFUSED = {
     "byte order mark": (b"\xef\xbb\xbf" + CALL.encode(), -32700),
     "a carriage return some readers take for a line end": (b'{"x":\r' + CALL.encode() + b"\r}", -32700),
     "nan": (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":NaN}}', -32700),
-    "nested too deep": (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+    "nested too deep": (b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
                         -32700),
     "a member twice": (b'{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}', -32700),
     "a member twice, further in": (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":1,"a":2}}', -32700),
@@ -65,7 +65,7 @@ def test_a_line_that_could_mean_two_things_or_nothing_is_refused(raw: bytes, cod
     "raw",
     [
         CALL.encode(),
-        b' { "jsonrpc" : "2.0" , "id" : "a" , "method" : "x/y" , "extra" : [ 1e999, "\\ud800", 123456789012345678901 ] } ',
+        b' { "jsonrpc" : "2.0" , "id" : "a" , "method" : "x/y" , "extra" : [ 1e999, "\\ud800", 12345678901234567 ] } ',
         b'{"jsonrpc":"2.0","method":"notifications/x","params":{"deep":' + b"[" * 300 + b"]" * 300 + b"}}",
         b'{"jsonrpc":"2.0","id":-3,"method":"x","params":[1,2]}',
         b'{"jsonrpc":"2.0","id":5,"result":{"a":"\\ud800"}}',
@@ -95,12 +95,13 @@ json_values = st.recursive(
 
 @given(st.one_of(st.binary(max_size=200), json_values.map(lambda v: json.dumps(v).encode())))
 def test_whatever_a_client_sends_is_a_message_or_a_protocol_error(raw: bytes) -> None:
+    code, kept = 0, raw
     try:
-        frame = read_client(raw, STRICT)
+        kept = read_client(raw, STRICT).raw
     except GarbledError as bad:
-        assert -32700 <= bad.code <= -32600
-    else:
-        assert frame.raw == raw
+        code = bad.code
+    assert kept == raw
+    assert code == 0 or -32700 <= code <= -32600
 
 
 @given(st.binary(max_size=200))

@@ -1,4 +1,4 @@
-"""The server's tools against the contract: drift is recorded and judged by, our own tools are added, pages respected."""
+"""The server's tools against the contract: drift is recorded and judged by, our tools are added, pages respected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateway need not read goes through byte for byte, and a client that breaks the protocol hurts only itself."""
+"""What the gateway need not read goes through byte for byte; a client that breaks the protocol hurts only itself."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def test_a_servers_line_reaches_the_client_byte_for_byte(raw: bytes) -> None:
 
 def test_an_admitted_call_and_its_answer_are_relayed_byte_for_byte_and_recorded() -> None:
     bench = Bench()
-    asked = b'{"id":7, "params":{"arguments":{ "invoice_id":"I-7" },"name":"get_invoice"},"method":"tools/call","jsonrpc":"2.0"}'
+    asked = (
+        b'{"id":7, "params":{"arguments":{ "invoice_id":"I-7" },"name":"get_invoice"},'
+        b'"method":"tools/call","jsonrpc":"2.0"}'
+    )
     body = json.dumps({"id": "I-7", "amount_due": "420.00", "currency": "EUR", "status": "open"})
     answered = b'{"id":7,  "result":{"isError":false,"content":[{"text":%s,"type":"text"}]},"jsonrpc":"2.0"}' % (
         json.dumps(body).encode()

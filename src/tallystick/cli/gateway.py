@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -74,10 +75,13 @@ def gateway(
     token = _token(token_env)
     if not http and token_env is not None:
         raise InputError("`--token-env` is for `--http`", fix="leave it out")
+    if shutil.which(command[0]) is None:
+        raise InputError("there is no such program", where=command[0], fix="give COMMAND after `--`")
+    listener = None
     if http:
-        from tallystick.gateway.http import check_address  # noqa: PLC0415 - only --http needs a web server
+        from tallystick.gateway.http import listen  # noqa: PLC0415 - only --http needs a web server
 
-        check_address(host, token)
+        listener = listen(host, port, token)
     with Guard(load(contract), ledger) as guard:
         started = _run(guard, run, task, force=force)
         console.note(f"run {started.id}: relaying to {command[0]}")
@@ -86,10 +90,10 @@ def gateway(
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)
         try:
-            if http:
+            if listener is not None:
                 from tallystick.gateway.http import serve as serve_http  # noqa: PLC0415
 
-                why = serve_http(started, command, host=host, port=port, token=token, timeout=timeout, say=console.note)
+                why = serve_http(started, command, listener, token=token, timeout=timeout, say=console.note)
             else:
                 from tallystick.gateway.stdio import serve  # noqa: PLC0415
 

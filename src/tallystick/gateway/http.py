@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import ipaddress
 import secrets
 import signal
@@ -67,25 +68,14 @@ def _loopback(host: str) -> bool:
         return False
 
 
-def serve(
-    run: Run,
-    command: Sequence[str],
-    *,
-    host: str,
-    port: int,
-    token: str | None,
-    timeout: float | None,
-    say: Callable[[str], None],
-) -> str:
-    """Serve until a signal ends it; return `signal`.
+def listen(host: str, port: int, token: str | None) -> socket.socket:
+    """Return a listening socket. Made before a run is started, so that a wrong address leaves nothing behind.
 
     Raises:
-        InputError: the address cannot be used, or the extra `mcp` is not installed.
+        InputError: the address cannot be used, strangers could reach it, or the extra `mcp` is not installed.
     """
-    try:
-        import uvicorn  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise InputError("`--http` needs a web server", fix="pip install 'tallystick[mcp]'") from None
+    if importlib.util.find_spec("uvicorn") is None:
+        raise InputError("`--http` needs a web server", fix="pip install 'tallystick[mcp]'")
     check_address(host, token)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named, so that asyncio knows to send small answers at once (TCP_NODELAY).
@@ -93,17 +83,33 @@ def serve(
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host.strip("[]"), port))
+        listener.listen(128)
     except (OSError, OverflowError) as bad:
         listener.close()
         why = (getattr(bad, "strerror", None) or str(bad)).lower()
         raise InputError(f"cannot listen on {host}:{port}: {why}", where="--port") from None
+    return listener
+
+
+def serve(
+    run: Run,
+    command: Sequence[str],
+    listener: socket.socket,
+    *,
+    token: str | None,
+    timeout: float | None,
+    say: Callable[[str], None],
+) -> str:
+    """Serve until a signal ends it; return `signal`. `say` is told the address once it answers there."""
+    import uvicorn  # noqa: PLC0415 - an extra
+
     app = App(run, command, token=token, timeout=timeout)
     config = uvicorn.Config(
         app, lifespan="off", log_level="warning", http="h11", ws="none", loop="asyncio", timeout_graceful_shutdown=2
     )
-    shown = f"[{host}]" if family == socket.AF_INET6 else host
-    say(f"run {run.id}: http://{shown}:{listener.getsockname()[1]}{PATH}")
-    asyncio.run(_until_signal(_server(config), listener, app))
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    asyncio.run(_until_signal(_server(config), listener, app, lambda: say(f"http://{shown}:{port}{PATH}")))
     return "signal"
 
 
@@ -119,7 +125,7 @@ def _server(config: uvicorn.Config) -> uvicorn.Server:
     return Server(config)
 
 
-async def _until_signal(server: uvicorn.Server, listener: socket.socket, app: App) -> None:
+async def _until_signal(server: uvicorn.Server, listener: socket.socket, app: App, ready: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
 
     def end() -> None:
@@ -127,6 +133,7 @@ async def _until_signal(server: uvicorn.Server, listener: socket.socket, app: Ap
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, end)
+    ready()
     try:
         await server.serve(sockets=[listener])
     finally:
