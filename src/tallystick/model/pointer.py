@@ -53,7 +53,7 @@ def step(value: Any, token: str) -> Any:
 def resolve(value: Any, tokens: tuple[str, ...]) -> Any:
     """Return what `tokens` (from `split`) names inside `value`, or `MISSING`."""
     for token in tokens:
-        value = step(value, token)
+        value = value.get(token, MISSING) if type(value) is dict else step(value, token)
         if value is MISSING:
             return MISSING
     return value

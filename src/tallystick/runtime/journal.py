@@ -14,7 +14,7 @@ from typing import Final
 from tallystick.contracts.types import Contract, Task
 from tallystick.errors import LedgerError, StaleWriterError
 from tallystick.ledger.store import Head, Lease, Store
-from tallystick.model.events import ENVELOPE_VERSION, Actor, AnyBody, Event, Sealed, seal
+from tallystick.model.events import ENVELOPE_VERSION, GENESIS, Actor, AnyBody, Event, Sealed, seal
 from tallystick.view import View
 
 Clock = Callable[[], datetime]
@@ -51,7 +51,7 @@ class Journal:
         self._contract = contract
         self._task = task
         self.view = View(contract, task, run=lease.run)
-        self._head = Head()
+        self._seq, self._digest = 0, GENESIS
         self._unsure = False
 
     def load(self, each: Callable[[Sealed, View], None] | None = None) -> None:
@@ -69,7 +69,8 @@ class Journal:
             head = Head(seq=sealed.event.seq, digest=sealed.digest)
             if each is not None:
                 each(sealed, view)
-        self.view, self._head, self.signatures, self._unsure = view, head, signatures, False
+        self.view, self.signatures, self._unsure = view, signatures, False
+        self._seq, self._digest = head.seq, head.digest
 
     def ready(self) -> None:
         """Make sure that view and store agree.
@@ -79,7 +80,7 @@ class Journal:
         """
         if self._unsure:
             head = self.store.head(self.run)
-            if head == self._head and self.view.upto == head.seq:
+            if (head.seq, head.digest) == (self._seq, self._digest) and self.view.upto == head.seq:
                 self._unsure = False
             else:
                 self.load()
@@ -98,11 +99,11 @@ class Journal:
             event = Event(
                 v=ENVELOPE_VERSION,
                 run=self.run,
-                seq=self._head.seq + 1,
+                seq=self._seq + 1,
                 at=at or stamp(self.clock()),
                 actor=actor,
                 body=body,
-                prev=self._head.digest,
+                prev=self._digest,
             )
             sealed = seal(event)
             self._unsure = True  # until everything below has happened
@@ -113,7 +114,7 @@ class Journal:
                 raise
             self.view.apply(sealed)
             _note_signature(body, self.signatures)
-            self._head = Head(seq=event.seq, digest=sealed.digest)
+            self._seq, self._digest = event.seq, sealed.digest
             self._unsure = False
             return sealed
 

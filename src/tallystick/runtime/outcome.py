@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import msgspec
-
 from tallystick.errors import InputError, TallystickError
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Reason, Verdict
@@ -76,7 +74,8 @@ class RefusedError(TallystickError):
         self.refusal = value
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
     """What became of one proposed call.
 
     Attributes:
