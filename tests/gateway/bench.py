@@ -127,6 +127,10 @@ class Bench:
         self.lists += 1
         id_ = f"list-{self.lists}"
         self.request(id_, "tools/list")
+        for line in self.sent:  # where the gateway has seen no list yet, it asks for one itself first
+            own = json.loads(line)
+            if own["id"] != id_:
+                self.server({"jsonrpc": "2.0", "id": own["id"], "result": {"tools": tools, **rest}})
         self.server({"jsonrpc": "2.0", "id": id_, "result": {"tools": tools, **rest}})
         self.sent.clear()
         return json.loads(self.got.pop())["result"]

@@ -33,25 +33,40 @@ def bench(**options: Any) -> Bench:
     return Bench(contract=CONTRACT, task=None, **options)
 
 
-def test_two_tools_are_added_to_the_last_page_and_all_else_keeps_its_bytes() -> None:
-    one = bench(listed=False)
+def test_two_tools_are_added_to_the_first_page_and_all_else_keeps_its_bytes() -> None:
+    one = bench()
     one.request(1, "tools/list")
-    one.server(b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a", "x":1.50}],"nextCursor":"p2","ttlMs": 5}}')
-    assert one.got == [
-        b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a", "x":1.50}],"nextCursor":"p2","ttlMs": 5}}\n'
-    ]
+    one.server(
+        b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a", "x":1.50}],"nextCursor":"p2", "_meta":{"z": 1}}}'
+    )
+    (line,) = one.got
+    assert b'{"name":"a", "x":1.50}' in line
+    assert b'"_meta":{"z": 1}' in line
+    listed = json.loads(line)["result"]
+    assert listed["nextCursor"] == "p2"
+    assert names(listed) == ["a", "tallystick_status", "tallystick_finish"]
     one.got.clear()
     one.request(2, "tools/list", {"cursor": "p2"})
-    one.server(b'{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"b", "x":2.50}],"ttlMs":5, "_meta":{"z": 1}}}')
-    (line,) = one.got
-    assert b'{"name":"b", "x":2.50}' in line
-    assert b'"_meta":{"z": 1}' in line
-    assert names(json.loads(line)["result"]) == ["b", "tallystick_status", "tallystick_finish"]
+    raw = b'{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"b", "x":2.50}],"ttlMs": 5}}'
+    one.server(raw)
+    assert one.got == [raw + b"\n"]
+
+
+def test_the_names_on_all_pages_are_known_before_ours_are_told() -> None:
+    one = bench(listed=False)
+    one.request(1, "tools/list")
+    asked = one.forwarded()
+    one.server({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": [tool("a")], "nextCursor": "p2"}})
+    later = one.forwarded()
+    one.server({"jsonrpc": "2.0", "id": later["id"], "result": {"tools": [tool("tallystick_finish")]}})
+    assert one.forwarded()["id"] == 1
+    one.server({"jsonrpc": "2.0", "id": 1, "result": {"tools": [tool("a")], "nextCursor": "p2"}})
+    assert names(one.answer()["result"]) == ["a", "tallystick_status", "tallystick_finish_2"]
 
 
 def test_a_list_that_is_none_is_relayed_as_it_is() -> None:
     for result in (b'{"tools":7}', b'"text"', b'{"tools":[{"noname":1}]}'):
-        one = bench(listed=False)
+        one = bench()
         one.request(1, "tools/list")
         raw = b'{"jsonrpc":"2.0","id":1,"result":' + result + b"}"
         one.server(raw)
@@ -59,7 +74,7 @@ def test_a_list_that_is_none_is_relayed_as_it_is() -> None:
 
 
 def test_an_error_in_the_place_of_a_list_is_relayed() -> None:
-    one = bench(listed=False)
+    one = bench()
     one.request(1, "tools/list")
     one.server({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no tools here"}})
     assert one.answer()["error"]["code"] == -32601
@@ -135,7 +150,7 @@ def test_a_schema_with_decimals_is_compared_exactly() -> None:
 
 
 def test_a_schema_that_cannot_be_read_fits_nothing() -> None:
-    one = bench(listed=False)
+    one = bench()
     one.request(1, "tools/list")
     one.server(b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"get_invoice","inputSchema":{"a":1,"a":2}}]}}')
     one.got.clear()

@@ -2,7 +2,7 @@
 
 A tool whose schema or annotations are not those of the review is recorded as `schema.changed`, and the act gate judges
 by it from then on. Where the contract names no schema, the first listing of the session is what later ones are compared
-with. Our own two tools are appended to the last page; every other byte of a page stays as it came.
+with. Our own two tools are appended to the first page; every other byte of a page stays as it came.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Listing:
         return _CURSOR.decode(members["nextCursor"]) if "nextCursor" in members else None
 
     def with_own(self, line: bytes) -> bytes:
-        """Return the line of a last page with our own tools appended; all else keeps its bytes.
+        """Return the line of a page with our own tools appended; all else keeps its bytes.
 
         Raises:
             msgspec.DecodeError: it is no such line.

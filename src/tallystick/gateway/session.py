@@ -89,7 +89,7 @@ class Session:
         self._pages: dict[Id, bool] = {}  # the client's `tools/list` requests → whether it asks for a first page
         self._task_of: dict[Id, str] = {}  # the client's `tasks/…` requests → task id
         self._own_requests: dict[Id, Callable[[ServerFrame], None]] = {}
-        self._waiting: list[Asked] = []  # calls that wait for a listing
+        self._waiting: list[tuple[Id, Callable[[str], None]]] = []  # requests that wait for a listing
         self._meta: Mapping[str, Any] = {}
         self._prefix = f"tallystick-{secrets.token_hex(4)}-"
         self._number = 0
@@ -148,8 +148,9 @@ class Session:
                 self._call(frame)
                 return
             if frame.method == "tools/list":
-                self._pages[id_] = not (frame.params or {}).get("cursor")
-            elif frame.method.startswith("tasks/"):
+                self._list_for_client(id_, frame)
+                return
+            if frame.method.startswith("tasks/"):
                 task = (frame.params or {}).get("taskId")
                 if isinstance(task, str):
                     self._task_of[id_] = task
@@ -195,7 +196,7 @@ class Session:
         """
         if id_ not in self._open:
             return
-        unsent = [a for a in self._waiting if a.frame.id == id_]
+        unsent = [entry for entry in self._waiting if entry[0] == id_]
         if unsent:
             self._waiting.remove(unsent[0])
             self._close(id_)
@@ -233,12 +234,15 @@ class Session:
             self._finish(id_, args or {}, modern=modern)
         else:
             asked = Asked(frame=frame, tool=name, args=args or {}, args_text=_own_text(frame.raw, args), modern=modern)
-            if self._listing.stale:
-                self._waiting.append(asked)
-                if len(self._waiting) == 1:
-                    self._list()
-            else:
-                self._calls.propose(asked)
+
+            def listed(problem: str) -> None:
+                if problem:
+                    text = f"the tools could not be compared with the contract ({problem}); the call did not run"
+                    self.answer(id_, error_line(id_, SERVER_GONE, text))
+                else:
+                    self._calls.propose(asked)
+
+            self._when_listed(id_, listed)
 
     def _finish(self, id_: Id, args: Mapping[str, Any], *, modern: bool) -> None:
         problem = finish_problem(args)
@@ -256,10 +260,36 @@ class Session:
         steps = self.run.finish_steps(args.get("text", ""), args.get("claims", {}), args.get("outcome", "acted"))
         Flight(steps, self._calls.ask_for_runtime, then, self._wires.later).start()
 
-    # ------------------------------------------------------------------ tools/list, for ourselves
+    # ------------------------------------------------------------------ tools/list
+
+    def _list_for_client(self, id_: Id, frame: ClientFrame) -> None:
+        """Forward a client's `tools/list`. Its first page waits until all pages were seen once.
+
+        Our own tools stand on the first page, because not every client reads another, and their names must not be
+        those of tools on a later one.
+        """
+        first = not (frame.params or {}).get("cursor")
+
+        def listed(_: str) -> None:
+            self._pages[id_] = first
+            self._forward(frame)
+
+        if first:
+            self._when_listed(id_, listed)
+        else:
+            listed("")
+
+    def _when_listed(self, id_: Id, then: Callable[[str], None]) -> None:
+        """Call `then` once the server's tools are known, with why they are not, or ""."""
+        if not self._listing.stale:
+            then("")
+            return
+        self._waiting.append((id_, then))
+        if len(self._waiting) == 1:
+            self._list()
 
     def _list(self) -> None:
-        """Ask the server what its tools are, all pages; calls wait for it."""
+        """Ask the server what its tools are, all pages."""
         pages, changes = 0, self._listing.changes
         stop: Callable[[], None] = lambda: None  # noqa: E731 - replaced below
 
@@ -281,15 +311,9 @@ class Session:
             stop()
             self._listing.stale = bool(problem) or changes != self._listing.changes
             waiting, self._waiting = self._waiting, []
-            for asked in waiting:
-                id_ = asked.frame.id
-                assert id_ is not None
-                if problem:
-                    text = f"the tools could not be compared with the contract ({problem}); the call did not run"
-                    self.answer(id_, error_line(id_, SERVER_GONE, text))
-                    continue
+            for id_, then in waiting:
                 try:
-                    self._calls.propose(asked)
+                    then(problem)
                 except Exception as bad:  # noqa: BLE001 - our own exception: the call did not run
                     self._failed(id_, bad)
 
@@ -353,11 +377,8 @@ class Session:
         if not frame.result:
             return line
         try:
-            cursor = self._listing.page(frame.result)
-            if cursor:
-                return line
-            self._listing.stale = self._listing.stale and not first  # one page that is the first and the last is all
-            return self._listing.with_own(line)
+            self._listing.page(frame.result)
+            return self._listing.with_own(line) if first else line
         except (msgspec.DecodeError, InputError, LedgerError):
             self._listing.stale = True  # asked again before the next call
             return line
@@ -370,9 +391,8 @@ class Session:
             return
         self._gone = why
         self._calls.server_gone(why)
-        for asked in self._waiting:
-            assert asked.frame.id is not None
-            self.answer(asked.frame.id, error_line(asked.frame.id, SERVER_GONE, f"{why}; the call did not run"))
+        for id_, _ in self._waiting:
+            self.answer(id_, error_line(id_, SERVER_GONE, f"{why}; the call did not run"))
         self._waiting.clear()
         self._own_requests.clear()
         for id_ in list(self._open):
