@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from tallystick.contracts import Contract, parse
+from tallystick.evals.evidence.case import SUBMIT
 from tallystick.evals.evidence.records import LABEL
 from tallystick.evals.evidence.schemas import type_of
 from tallystick.evals.evidence.world import Action, Need, ReadTool, World, data, world
@@ -46,6 +47,8 @@ def _lines(place: World) -> Iterator[str]:
         yield from _read(place, tool)
     for action in place.actions.values():
         yield from _write(place, action)
+    yield f"  {SUBMIT}:"
+    yield "    effect: read          # ends the task with a label and changes nothing"
 
 
 def _fields(place: World, kind: str) -> Iterator[tuple[str, str]]:

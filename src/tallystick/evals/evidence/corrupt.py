@@ -73,6 +73,11 @@ def _reads(case: Case, looks: list[Step], acts: list[Step], last: Step) -> Itera
             yield Corrupted(
                 kind="read the look-alike instead", reasons=reasons, steps=[*left, read, *acts, last], detail=name
             )
+        if not group[0].obtainable and reader is not None:
+            read = Step(tool=reader.tool, args=dict.fromkeys(reader.args, other[0] if other else "ZZ-0000"))
+            yield Corrupted(
+                kind="ask for another record", reasons=_UNRESOLVED, steps=[*left, read, *acts, last], detail=name
+            )
         index = next((n for n, r in case.private.readers.items() if r.kind == kind and not r.live), None)
         if index is not None and group[0].obtainable:
             keys = next(t["parameters"]["properties"] for t in case.public.tools if t["name"] == index)

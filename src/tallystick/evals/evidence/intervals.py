@@ -7,6 +7,7 @@ is first used.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -45,18 +46,14 @@ def bootstrap(sums: Sequence[tuple[int, int]], *, replicates: int = 10_000, seed
     if sum(of for _, of in sums) == 0:
         return None
     np = numpy()
-    table = np.asarray([s for s in sums if s[1]], dtype=np.float64)
-    count = len(table)
-    rng = np.random.default_rng(seed)
-    shares = []
-    # Multinomial weights on sums per scenario: a resample costs one row of counts, however many episodes there are.
-    step = max(1, 4_000_000 // count)
-    for start in range(0, replicates, step):
-        size = min(step, replicates - start)
-        weights = rng.multinomial(count, np.full(count, 1.0 / count), size=size)
-        totals = weights @ table
-        shares.append(totals[:, 0] / np.maximum(totals[:, 1], 1.0))
-    low, high = np.quantile(np.concatenate(shares), (0.025, 0.975))
+    # Scenarios with equal sums are exchangeable, so a resample is one multinomial row over the distinct sums, however
+    # many scenarios and episodes there are.
+    kinds = Counter(s for s in sums if s[1])
+    table = np.asarray(list(kinds), dtype=np.float64)
+    count = kinds.total()
+    chances = np.asarray(list(kinds.values()), dtype=np.float64) / count
+    totals = np.random.default_rng(seed).multinomial(count, chances, size=replicates) @ table
+    low, high = np.quantile(totals[:, 0] / totals[:, 1], (0.025, 0.975))
     return float(low), float(high)
 
 

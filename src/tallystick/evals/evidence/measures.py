@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -151,6 +152,40 @@ def measure(scores: Iterable[Score], *, resample: bool = True) -> dict[str, Any]
         "protocol": _mean([p["ECS"]["share"] for p in protocols.values()]),
         "domain": _mean([d["ECS"]["share"] for d in domains.values()]),
     }}  # fmt: skip
+
+
+def paired(
+    base: Iterable[Score], arm: Iterable[Score], name: str = "acted", *, resample: bool = True
+) -> dict[str, Any]:
+    """Return how much more often `name` is true in an arm than in its base, over the scenarios that have both.
+
+    Args:
+        base: scores of one side; a scenario's repetitions are averaged.
+        arm: scores of the other side.
+        name: a true-or-false field of `Score`.
+        resample: compute the bootstrap over scenarios as well.
+
+    Returns:
+        `{"scenarios", "base", "arm", "difference", "bootstrap"}`, shares and their difference; None without scenarios.
+    """
+    sides: list[dict[str, list[int]]] = [{}, {}]
+    for side, scores in zip(sides, (base, arm), strict=True):
+        for s in scores:
+            side.setdefault(s.scenario, []).append(int(bool(getattr(s, name))))
+    both = [(sides[0][k], sides[1][k]) for k in sides[0] if k in sides[1]]
+    if not both:
+        return {"scenarios": 0, "base": None, "arm": None, "difference": None, "bootstrap": None}
+    # Over a common denominator, so that scenarios weigh the same however often each side was repeated.
+    rows = [(sum(b) * len(a) - sum(a) * len(b), len(a) * len(b)) for a, b in both]
+    common = math.lcm(*(of for _, of in rows))
+    sums = [(hits * (common // of), common) for hits, of in rows]
+    return {
+        "scenarios": len(both),
+        "base": sum(sum(a) / len(a) for a, _ in both) / len(both),
+        "arm": sum(sum(b) / len(b) for _, b in both) / len(both),
+        "difference": sum(h for h, _ in sums) / sum(n for _, n in sums),
+        "bootstrap": bootstrap(sums) if resample else None,
+    }
 
 
 def _mean(shares: list[float | None]) -> float | None:

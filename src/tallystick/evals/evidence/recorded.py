@@ -53,7 +53,8 @@ class RecordedAction(msgspec.Struct, frozen=True, kw_only=True):
         dependencies_met: every predecessor's result it must carry was there.
         result_correct: it took effect as the contract declares; None where nothing came back.
         repeated: this very effect was already recorded.
-        codes: the gate's reason codes; empty for a call that it would have admitted.
+        codes: the gate's reason codes; empty for a call that it would have admitted. A tool the contract does not
+            mention has `tool.unmentioned` here and no evidence: nothing says what it needs, so it adds to no measure.
     """
 
     call: str
@@ -114,7 +115,9 @@ def score_trace(trace: Trace, contract: Contract) -> RecordedScore:
                 codes=() if decision.positive else decision.codes,
             )
         )
-    ready = [a for a in judged if not a.early and a.dependencies_met and not a.repeated]
+    ready = [
+        a for a in judged if "tool.unmentioned" not in a.codes and not a.early and a.dependencies_met and not a.repeated
+    ]
     return RecordedScore(
         trace=trace.id,
         actions=tuple(judged),
@@ -130,8 +133,8 @@ def score_trace(trace: Trace, contract: Contract) -> RecordedScore:
 
 def _standing(decision: Decision, requires: tuple[Requirement, ...]) -> dict[str, Standing]:
     found: dict[str, Standing] = {r.id: "established" for r in requires}
-    if any(code in ("tool.unmentioned", "gate.error") for code in decision.codes):
-        found["contract"] = "missing"  # nothing says what it needs
+    if "gate.error" in decision.codes:
+        return dict.fromkeys(found, "missing")
     for reason in decision.reasons if not decision.positive else ():
         if reason.where in found:
             found[reason.where] = _STANDING.get(reason.code, "missing")

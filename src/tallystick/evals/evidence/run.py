@@ -15,13 +15,15 @@ from tallystick.evals.evidence.case import PROTOCOLS, Case
 from tallystick.evals.evidence.client import InfrastructureError, Session, connect
 from tallystick.evals.evidence.derived import sets
 from tallystick.evals.evidence.episode import Episode
+from tallystick.evals.evidence.intervals import numpy
 from tallystick.evals.evidence.isolated import play
-from tallystick.evals.evidence.manifest import list_composition, suite
+from tallystick.evals.evidence.manifest import list_composition, stored
 from tallystick.evals.evidence.measures import DEFINITIONS, OVERLAP, measure, readiness
-from tallystick.evals.evidence.plan import SEED
+from tallystick.evals.evidence.plan import SEED, slots
 from tallystick.evals.evidence.room import Room
 from tallystick.evals.evidence.score import Score, score
 from tallystick.evals.evidence.scripted import Scripted
+from tallystick.evals.evidence.serve import find
 from tallystick.evals.evidence.world import data
 
 Agent = Scripted | Callable[[Session], None] | Sequence[str]
@@ -33,11 +35,13 @@ __all__ = ["Agent", "chosen", "list_composition", "published", "read_episodes", 
 
 def chosen(
     protocol: str | None = None, limit: int | None = None, arm: str | None = None, seed: str = SEED
-) -> tuple[Case, ...]:
-    """Return the cases of one protocol (or all), at most `limit` of them, taken evenly over protocols and domains.
+) -> tuple[str, ...]:
+    """Return the names of the cases of one protocol (or all), at most `limit`, taken evenly over protocols and domains.
+
+    Names come from the plan and the manifest: no case, and so no private specification, is built for them.
 
     Args:
-        protocol: Legacy, V0, V1, V2 or V3.
+        protocol: Legacy, V0, V1, V2 or V3; of a derived set, the protocol of the case it was derived from.
         limit: most cases.
         arm: a derived set instead of the suite.
         seed: of the suite.
@@ -49,24 +53,25 @@ def chosen(
         raise InputError(f"there is no protocol `{protocol}`", fix=f"one of: {', '.join(PROTOCOLS)}")
     if limit is not None and limit < 1:
         raise InputError(f"`{limit}` cases", where="limit", fix="1 or more")
-    if arm is not None and arm not in sets(seed):
-        raise InputError(f"there is no derived set `{arm}`", fix=f"one of: {', '.join(sets(seed))}")
-    cases = sets(seed)[arm] if arm is not None else suite(seed)
-    cases = tuple(c for c in cases if protocol is None or c.protocol == protocol)
-    if limit is None or limit >= len(cases):
-        return cases
-    groups: dict[tuple[str, str], list[Case]] = {}
-    for case in cases:
-        groups.setdefault((case.protocol, case.domain), []).append(case)
+    derived = stored()["derived"]
+    if arm is not None and arm not in derived:
+        raise InputError(f"there is no derived set `{arm}`", fix=f"one of: {', '.join(derived)}")
+    places = {slot.id: (slot.protocol, slot.domain) for slot in slots(seed)}
+    names = list(places) if arm is None else list(derived[arm]) if seed == SEED else [c.id for c in sets(seed)[arm]]
+    by_protocol: dict[str, dict[str, list[str]]] = {}
+    for name in names:
+        its, domain = places[name.split(":")[0]]
+        if protocol in (None, its):
+            by_protocol.setdefault(its, {}).setdefault(domain, []).append(name)
+    if limit is None:
+        return tuple(n for n in names if protocol in (None, places[n.split(":")[0]][0]))
     # Protocols alternate fastest and each starts at another domain, so that even a small limit meets all of both.
-    by_protocol: dict[str, list[list[Case]]] = {}
-    for (name, _), group in groups.items():
-        by_protocol.setdefault(name, []).append(group)
     queues = []
-    for shift, lists in enumerate(by_protocol.values()):
+    for shift, domains in enumerate(by_protocol.values()):
+        lists = list(domains.values())
         turned = [*lists[shift % len(lists) :], *lists[: shift % len(lists)]]
         queues.append([g[i] for i in range(max(map(len, turned))) for g in turned if i < len(g)])
-    dealt = [q[i] for i in range(max(map(len, queues))) for q in queues if i < len(q)]
+    dealt = [q[i] for i in range(max(map(len, queues), default=0)) for q in queues if i < len(q)]
     return tuple(dealt[:limit])
 
 
@@ -108,26 +113,29 @@ def run(
     """
     if epochs < 1:
         raise InputError(f"`{epochs}` epochs", where="epochs", fix="1 or more")
-    cases = chosen(protocol, limit, arm, seed)
+    if resample:
+        numpy()  # before hours of work, not after
+    names = chosen(protocol, limit, arm, seed)
     called = name or (agent.name if isinstance(agent, Scripted) else _called(agent))
     done = _load(out, called, gated=gated)
-    todo = [(case, epoch) for epoch in range(epochs) for case in cases if (case.id, epoch) not in done]
-    total = len(cases) * epochs
+    todo = [(name, epoch) for epoch in range(epochs) for name in names if (name, epoch) not in done]
+    total = len(names) * epochs
     for episode in _play(agent, todo, called, gated=gated, seed=seed):
         done[(episode.case, episode.epoch)] = episode
         if out is not None:
             _append(Path(out), episode)
         if progress is not None:
             progress(len(done), total)
-    wanted = {c.id for c in cases}
+    wanted = set(names)
     episodes = [e for e in done.values() if e.case in wanted and e.epoch < epochs]
+    cases = [find(name, seed) for name in names]
     return {
         "agent": called,
         "scripted": isinstance(agent, Scripted),
         "gated": gated,
         "seed": seed,
         "set": arm or "suite",
-        "cases": len(cases),
+        "cases": len(names),
         "epochs": epochs,
         **report(cases, episodes, resample=resample),
     }
@@ -173,23 +181,26 @@ def _called(agent: Any) -> str:
     return Path(str(agent[0])).name if agent else "agent"
 
 
-def _play(agent: Agent, todo: list[tuple[Case, int]], called: str, *, gated: bool, seed: str) -> Iterator[Episode]:
+def _play(agent: Agent, todo: list[tuple[str, int]], called: str, *, gated: bool, seed: str) -> Iterator[Episode]:
     if isinstance(agent, Scripted):
-        for case, epoch in todo:
+        for case_name, epoch in todo:
+            case = find(case_name, seed)
             room = Room(case, called, gated=gated, epoch=epoch)
             agent.play(case, room, epoch)
             yield room.episode()
     elif callable(agent):
         yield from _callable(agent, todo, called, gated=gated, seed=seed)
     else:
-        for case, epoch in todo:
-            yield play(agent, case, called, gated=gated, epoch=epoch)
+        for case_name, epoch in todo:
+            yield play(agent, find(case_name, seed), called, gated=gated, epoch=epoch)
 
 
 def _callable(
-    agent: Callable[[Session], None], todo: list[tuple[Case, int]], called: str, *, gated: bool, seed: str
+    agent: Callable[[Session], None], todo: list[tuple[str, int]], called: str, *, gated: bool, seed: str
 ) -> Iterator[Episode]:
     """Give each case's session to a callable; what it raises is the agent's failure, and is scored as one.
+
+    Nothing in this process builds a case meanwhile: records and specifications are in the environment's process.
 
     Raises:
         InputError: the environment's process has gone.
@@ -197,14 +208,14 @@ def _callable(
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / EPISODES
         with connect(kept, gated=gated, options=("--seed", seed)) as environment:
-            for case, epoch in todo:
+            for case_name, epoch in todo:
                 failure: str | None = None
                 try:
-                    agent(environment.open(case.id, agent=called, epoch=epoch))
+                    agent(environment.open(case_name, agent=called, epoch=epoch))
                 except InfrastructureError as bad:
                     failure = str(bad) or "infrastructure"
                 except EOFError:
-                    raise InputError("the environment's process has gone", where=case.id) from None
+                    raise InputError("the environment's process has gone", where=case_name) from None
                 except Exception:  # noqa: BLE001, S110 - an agent's crash is an unsuccessful episode, and is scored
                     pass
                 environment.close(failure=failure)

@@ -11,6 +11,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -36,12 +37,16 @@ def find(name: str, seed: str = SEED) -> Case:
         InputError: there is no such case.
     """
     if ":" in name:
-        for found in sets(seed).values():
-            for one in found:
-                if one.id == name:
-                    return one
-        raise InputError(f"there is no case `{name[:80]}`", fix="see `tallystick eval evidence --list`")
+        found = _derived(seed).get(name)
+        if found is None:
+            raise InputError(f"there is no case `{name[:80]}`", fix="see `tallystick eval evidence --list`")
+        return found
     return suite_case(name, seed)
+
+
+@cache
+def _derived(seed: str) -> dict[str, Case]:
+    return {one.id: one for found in sets(seed).values() for one in found}
 
 
 class Server:
