@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-CODE = r"(?:pairing|result|args|call|message|choices|line|answer|write|preview|claim|effect|act)\.[a-z_]+"
+CODE = r"(?:pairing|result|args|call|message|choices|line|answer|write|preview|claim|effect|act|duty)\.[a-z_]+"
 
 
 def test_every_code_is_documented_and_every_documented_code_exists(root: Path) -> None:

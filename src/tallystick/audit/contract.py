@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tallystick.audit.findings import Finding
+from tallystick.audit.rules_contract import anomalies
 from tallystick.contracts.types import Contract
 from tallystick.gates.act import may_act
 from tallystick.gates.duties import open_duties
@@ -109,7 +110,7 @@ def judge(trace: Trace, contract: Contract) -> list[Finding]:
         if not decision.positive:
             refused.append((moment, decision))
     findings = [_finding(moment.call, decision, folded.view, contract) for moment, decision in refused]
-    return [*findings, *_duties(trace, contract, folded)]
+    return [*findings, *_duties(trace, contract, folded), *anomalies(trace, contract, folded.view)]
 
 
 def _duties(trace: Trace, contract: Contract, folded: Folded) -> Iterator[Finding]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tallystick.audit import rules_pairing, rules_values, rules_words, rules_writes
+from tallystick.audit import rules_pairing, rules_turns, rules_values, rules_words, rules_writes
 from tallystick.audit.case import Case
 
 ALWAYS: Final[tuple[Callable[[Case], None], ...]] = (
     rules_pairing.damage,
     rules_pairing.unanswered,
     rules_pairing.truncated,
+    rules_turns.silent,
     rules_writes.calls_in_circles,
     rules_values.answer,
     rules_words.claims,

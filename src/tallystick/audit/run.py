@@ -18,6 +18,7 @@ from tallystick.audit.case import Case
 from tallystick.audit.contract import judge
 from tallystick.audit.findings import Finding, Report
 from tallystick.audit.rules import ALWAYS, OF_WRITES
+from tallystick.audit.rules_contract import tempered
 from tallystick.audit.tools import Tools
 from tallystick.contracts import load
 from tallystick.contracts.types import Contract
@@ -77,7 +78,7 @@ def audit_trace(
         for rule in OF_WRITES:
             rule(case)
     if contract is not None:
-        case.findings.extend(judge(trace, contract))
+        case.findings = [*tempered(case.findings, trace, contract), *judge(trace, contract)]
     return Report(
         trace=trace.id,
         source=trace.source,

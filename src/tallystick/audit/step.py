@@ -210,7 +210,8 @@ def _write_outcome(step: Step, body: Any, said: bytes) -> Came:
             step.why = (f"/{name}", str(reason)[:200])
             if came != "error":
                 return came
-    if b"rror" not in said and b":{" not in said and b":[" not in said and _MARKED_KEYS.isdisjoint(body):
+    flat = b"{" not in said if type(body) is list else _MARKED_KEYS.isdisjoint(body)
+    if flat and b"rror" not in said and b":{" not in said and b":[" not in said:
         return came or "ok"  # flat, and nothing in it that says how it went
     for mark in _MARKED:
         if mark in said:
