@@ -130,7 +130,7 @@ def measure(scores: Iterable[Score], *, resample: bool = True) -> dict[str, Any]
 
     Returns:
         `{"protocols": {P: {"episodes", MEASURE: {hits, of, share, wilson, bootstrap}}}, "domains": {D: {"episodes",
-        "ECS"}}, "macro": {"protocol", "domain"}}`; a macro average is None unless every part has episodes.
+        "ECS"}}, "macro": {"protocol", "domain"}}`; the macro averages are over the parts that have episodes.
     """
     rows = list(scores)
     protocols: dict[str, Any] = {}
