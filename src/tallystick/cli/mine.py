@@ -64,7 +64,7 @@ def mine(
     title = name or (traces[0].name if traces[0].is_dir() else traces[0].stem) or "mined"
     mined = make(good, specs=specs, name=title, min_support=min_support, of=len({t.sha256 + t.id for t in found}))
     if report is not None:
-        place(report, (jsontext.dumps(mined.report) + "\n").encode("utf-8"), force=force)
+        place(report, (jsontext.dumps(mined.report) + "\n").encode("utf-8", "backslashreplace"), force=force)
     deliver(mined.text, out, force=force)
     live = sum(rule["in_force"] for rule in mined.report["rules"])
     console.note(

@@ -21,6 +21,7 @@ from tallystick.drafting.sheet import (
     contract_name,
     field_name,
     is_identifier,
+    is_sayable,
     is_tool_name,
     kind_name,
     singular,
@@ -116,7 +117,8 @@ def _effect(spec: ToolSpec, known: Tools) -> tuple[bool, str]:
 def properties_of(spec: ToolSpec) -> dict[str, Mapping[str, Any]]:
     """Return the arguments a tool's schema names, each with its schema, references written in."""
     found = Resolver(spec.schema).schema(spec.schema).get("properties")
-    return {n: s for n, s in found.items() if isinstance(s, Mapping)} if isinstance(found, Mapping) else {}
+    listed = found.items() if isinstance(found, Mapping) else ()
+    return {n: s for n, s in listed if isinstance(s, Mapping) and is_sayable(n)}
 
 
 def args_of(spec: ToolSpec) -> dict[str, tuple[str, bool]]:

@@ -35,6 +35,15 @@ def is_tool_name(text: str) -> bool:
     return re.fullmatch(TOOL_NAME, text) is not None
 
 
+def is_sayable(text: str) -> bool:
+    """Return whether a text is Unicode: no lone surrogate, which no file can hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def kind_name(text: str) -> str | None:
     """Return the name of a kind of entity made from `text`, clear of the words expressions use otherwise."""
     name = identifier(text.lower())
@@ -151,10 +160,8 @@ def as_mapping(sheet: Sheet) -> dict[str, Any]:
         if live:
             entry["requires"] = live
         tools[tool.name] = entry
-    value: dict[str, Any] = {
-        "contract": sheet.name,
-        "entities": {kind: {n: line.value for n, line in fields.items()} for kind, fields in sheet.entities.items()},
-        "tools": tools,
-    }
+    value: dict[str, Any] = {"contract": sheet.name, "tools": tools}
+    if sheet.entities:
+        value["entities"] = {k: {n: line.value for n, line in fields.items()} for k, fields in sheet.entities.items()}
     apart = [rule.fields for rule in sheet.exclusive if rule.in_force]
     return {**value, "exclusive": apart} if apart else value

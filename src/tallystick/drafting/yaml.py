@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -38,7 +37,14 @@ def scalar(value: Any, *, flow: bool = True) -> str:
         return value
     if value.isprintable() and "'" not in value:
         return f"'{value}'"
-    return json.dumps(value)  # JSON's escapes are YAML's
+    return '"' + "".join(_escaped(c) for c in value) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in ('"', "\\"):
+        return f"\\{char}"
+    # JSON's pairs of surrogates would be two characters to YAML.
+    return char if char.isprintable() else f"\\U{ord(char):08x}"
 
 
 def inline(value: Any) -> str:

@@ -12,7 +12,7 @@ from tallystick.audit.step import is_id_name
 from tallystick.drafting.draft import noun_of
 from tallystick.drafting.mining.corpus import Corpus, Sample, Usage
 from tallystick.drafting.shape import id_base, own_id
-from tallystick.drafting.sheet import field_name, is_identifier, kind_name, singular
+from tallystick.drafting.sheet import field_name, is_identifier, is_sayable, kind_name, singular
 from tallystick.drafting.spec import ToolSpec
 from tallystick.model.pointer import join
 
@@ -140,7 +140,7 @@ def args_seen(usage: Usage) -> list[str]:
     seen = dict.fromkeys(declared if isinstance(declared, Mapping) else ())
     for sample in usage.samples:
         seen.update(dict.fromkeys(sample.args))
-    return list(seen)
+    return [name for name in seen if is_sayable(name)]
 
 
 def _by_value(

@@ -1,0 +1,7 @@
+"""The command line, called as its own tests call it."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import cli
+
+__all__ = ["cli"]
