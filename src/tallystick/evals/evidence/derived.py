@@ -47,9 +47,13 @@ BASES: Final = {
 }
 
 
-@cache
 def sets(seed: str = SEED) -> dict[str, tuple[Case, ...]]:
     """Return every derived set by name: one per arm, `pairs` (static twins), `triples` and `triples-static`."""
+    return _sets(seed)
+
+
+@cache
+def _sets(seed: str) -> dict[str, tuple[Case, ...]]:
     found: dict[str, tuple[Case, ...]] = {arm: interventions(arm, seed) for arm in ARMS}
     found["pairs"] = pairs(seed)
     found["triples"] = triples(seed)

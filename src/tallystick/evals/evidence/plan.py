@@ -76,9 +76,13 @@ class Slot:
     shape: str = ""
 
 
-@cache
 def slots(seed: str = SEED) -> tuple[Slot, ...]:
     """Return every slot of the suite, in the order of protocols and domains."""
+    return _slots(seed)
+
+
+@cache
+def _slots(seed: str) -> tuple[Slot, ...]:
     found: list[Slot] = []
     for number, domain in enumerate(DOMAINS):
         found += _single(seed, domain, "Legacy", _LEGACY[number], number)

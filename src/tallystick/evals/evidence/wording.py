@@ -36,7 +36,7 @@ def task_text(
 
 
 def _asked(place: World, spec: ActionSpec, specs: tuple[ActionSpec, ...]) -> str:
-    ask = place.actions[spec.tool].ask
+    ask = place.actions[spec.tool].ask.format(noun=place.noun)
     tools = {s.node: s.tool for s in specs}
     cited = [f"the {place.actions[tools[node]].noun} ({arg})" for arg, node in spec.cites.items()]
     return f"{ask}; cite {' and '.join(cited)}" if cited else ask
