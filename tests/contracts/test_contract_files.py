@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import contracts
-from tallystick.contracts.types import Contract, Tool
+from tallystick.contracts.types import Contract, Duty, Tool
 from tallystick.model.values import Money, Type
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
@@ -125,12 +125,16 @@ tools:
       - {id: p, previewed: [order_id], with: preview.ok == true}
       - {id: ap, approval: finance}
       - {id: any, any: [{fact: buyer.tier == "gold"}, {id: boss, approval: boss}]}
+  recall: {effect: write, target: order(args.order_id), undone_by: ship}
 conditions:
   - {id: frozen, for: order, removes: ship, status: stop, prerequisite: thaw, until: order.status == "thawed",
      authority: ops, fallback: wait, fallback_tools: [get_order]}
   - {id: night, when: now.getHours("Europe/Paris") < 6, removes: [ship], status: wait, prerequisite: morning}
 exclusive:
   - {id: one, tools: [ship, list_lines], per: {ship: args.order_id, list_lines: args.order_id}, message: only one}
+duties:
+  - {id: told, after: ship, when: result.late == true && talk.heard.mentions(args.order_id), owes: [recall, get_order],
+     with: args.order_id == call.order_id, ever: true, message: look again}
 task:
   inputs: {orders: list(id), order_id: id, limit: money(EUR)}
   owes:
@@ -154,7 +158,8 @@ def test_each_field_of_the_compiled_form_can_be_said() -> None:
     contract = everything()
     ship = contract.tools["ship"]
     empty = [name for name in Tool.__slots__ if getattr(ship, name) in (None, (), 0, False)]
-    assert sorted(empty) == ["complete", "lag_seconds", "volatile", "yields"]  # these are said of reads
+    assert sorted(empty) == ["complete", "lag_seconds", "undone_by", "volatile", "yields"]  # said of other tools
+    assert contract.tools["recall"].undone_by == ("ship",)
     read = contract.tools["list_lines"]
     assert read.effect == "read"
     assert read.lag_seconds == 5
@@ -182,6 +187,8 @@ def test_each_field_of_the_compiled_form_can_be_said() -> None:
     assert contract.closed is False
     assert (contract.conditions[0].when, contract.conditions[1].kind) == (None, None)
     assert [o.kind for o in contract.owes] == ["event", "state"]
+    (duty,) = contract.duties
+    assert all(getattr(duty, name) not in (None, (), False, "") for name in Duty.__slots__)
     assert [s.derive.function for s in contract.answer] == ["sum", "count", "expr", "set"]
 
 

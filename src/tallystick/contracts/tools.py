@@ -73,6 +73,8 @@ def tool(name: str, value: Mapping[str, Any], path: Path, names: Names) -> tuple
         names.report.add((*path, one), f"`{one}` needs `{other}`", key=True)
     if "undone_by" in value and "batch" in value:
         names.report.add((*path, "undone_by"), "a batch is undone item by item, which cannot be told", key=True)
+    if "undone_by" in value and effect == "read" and not cases:
+        names.report.add((*path, "undone_by"), "a read has no effect that could be undone", key=True)
     approval = names.get(value, "needs_approval", path)
     lag = names.get(value, "lag", path)
     return Tool(
