@@ -185,6 +185,84 @@ def test_success_claimed_over_a_failed_write_is_an_error(result: object) -> None
     assert found(audited(ASK, agent("I couldn't cancel it, sorry.", ORDER, failed))) == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your order is cancelled.",
+        "Order O-17 has been successfully cancelled.",
+        "It's cancelled. Your refund is pending.",
+        "The cancellation is complete.",
+        "Your cancellation went through!",
+        "Order O-17 canceled.",
+        "Order O-17: cancelled",
+        "I was able to cancel order O-17.",
+        "The system has cancelled your order, and you will get a mail once the refund is there.",
+        "You're all set!",
+    ],
+)
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"status": "rejected", "error": "already shipped"},
+        {"ok": True, "result": {"error": "locked"}},
+        {"ok": False},
+        "Error: no",
+    ],
+    ids=str,
+)
+def test_success_in_any_person_and_voice_over_a_failed_write_is_an_error(words: str, result: object) -> None:
+    failed = did("cancel_order", {"order_id": "O-17"}, result)
+    assert found(audited(ASK, agent(words, ORDER, failed))) == [("claim.over_failure", "error")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your order is not cancelled.",
+        "Unfortunately it was not cancelled.",
+        "If your order is cancelled, you get a refund.",
+        "Once it is cancelled I will tell you.",
+        "The order can be cancelled within a day.",
+        "Would you like to see it cancelled?",
+        "You asked to have O-17 cancelled.",
+        "Your order was placed yesterday, and has shipped.",
+        "The shop rejected it.",
+    ],
+)
+def test_conditions_negations_and_other_verbs_claim_no_success(words: str) -> None:
+    failed = did("cancel_order", {"order_id": "O-17"}, {"status": "rejected", "reason": "already shipped"})
+    assert found(audited(ASK, agent(words, ORDER, failed))) == []
+
+
+def test_a_claim_that_a_result_bears_out_is_none_over_a_failure() -> None:
+    twice = did("cancel_order", {"order_id": "O-17"}, {"error": "it has already been cancelled"})
+    assert found(audited(ASK, agent("Order O-17 is cancelled.", ORDER, twice))) == []
+    broken = did("cancel_order", {"order_id": "O-17"}, {"error": "timeout"})
+    seen = did("get_order", {"order_id": "O-17"}, {"order_id": "O-17", "status": "cancelled"})
+    assert found(audited(ASK, agent("Order O-17 is cancelled.", ORDER, broken, seen))) == []
+    asked = user("Cancel O-17 and O-18.")
+    other = did("cancel_order", {"order_id": "O-18"}, {"status": "cancelled", "order_id": "O-18"})
+    assert found(audited(asked, agent("Order O-18 is cancelled.", broken, other))) == []
+    assert found(audited(asked, agent("Order O-17 is cancelled.", broken, other))) == [("claim.over_failure", "error")]
+
+
+def test_a_failed_write_stays_open_in_later_messages_and_turns() -> None:
+    call = {"id": "1", "function": {"name": "cancel_order", "arguments": '{"order_id": "O-17"}'}}
+    messages = [
+        {"role": "user", "content": "Please cancel O-17."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": '{"status": "rejected", "error": "shipped"}'},
+        {"role": "assistant", "content": "One moment."},
+        {"role": "user", "content": "And?"},
+        {"role": "assistant", "content": "Your order is cancelled."},
+    ]
+    (trace,) = parse(json.dumps(messages).encode(), name="t")
+    assert [(f.code, f.at) for f in audit_trace(trace).findings] == [("claim.over_failure", 5)]
+    honest = {"role": "assistant", "content": "It could not be cancelled."}
+    (trace,) = parse(json.dumps([*messages[:5], honest]).encode(), name="t")
+    assert found(audit_trace(trace)) == []
+
+
 def test_an_effect_claimed_without_any_write_is_an_error() -> None:
     assert found(audited(ASK, agent("I've cancelled your order.", ORDER))) == [("claim.without_effect", "error")]
     shown = audited(ASK, agent("Done - it has been cancelled.", PREVIEW))

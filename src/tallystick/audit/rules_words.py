@@ -15,45 +15,101 @@ from tallystick.audit.words import (
     setback_in,
     unwish_in,
 )
+from tallystick.audit.words_success import says_done, success_in, words_about
 from tallystick.model.trace import TraceMessage
 
 
 def claims(case: Case) -> None:
     """The agent says that something was done, and the record says otherwise.
 
-    Looked at per turn of the agent: no write took effect so far at all, or the last word on a write was a failure that
-    the text passes over.
+    A failed write stays open until one like it succeeds. Over it, in the same turn, any claim of success counts that
+    the text does not qualify; later, and in any person and voice, a claim tied to the call by its own words. Where no
+    write took effect at all so far, the agent's claims about itself count too.
     """
     if case.unsure:
         return  # a tool of unknown effect, or one that may yet finish, may have done it
     first = next((s.call.message for s in case.writes if s.realised), None)
-    failing = {s.call.message for s in case.writes if s.came in ("error", "rejected") and not s.rehearsal}
+    failing = any(s.came in ("error", "rejected") and not s.rehearsal for s in case.writes)
+    turn = 0
     for message in case.trace.messages:
+        if message.role == "user":
+            turn = message.index
         if message.role != "assistant" or not message.text:
             continue
-        if message.index in failing:
-            failed = _open_failures([s for s in case.writes if s.call.message == message.index])
-            if failed:
-                _claimed_over(case, message, failed)
+        if failing:
+            known = [s for s in case.writes if _is_known_at(s, message.index)]
+            failed = _open_failures(known)
+            now = [s for s in failed if s.call.message >= turn]
+            if (now and _claimed_over(case, message, now)) or (failed and _tied(case, message, failed, now)):
                 continue
+            if any(s.call.message == message.index for s in now):
+                continue  # the text speaks of these, and qualifies what it says
         if first is None or message.index < first:
             _claimed_without(case, message)
 
 
-def _claimed_over(case: Case, message: TraceMessage, failed: list[Step]) -> None:
+def _is_known_at(step: Step, index: int) -> bool:
+    """Whether the result had come when the text was written; one in the message itself comes before its text."""
+    result = step.call.result
+    if result is None:
+        return False
+    return result.index < index or result.index == step.call.message == index
+
+
+def _claimed_over(case: Case, message: TraceMessage, failed: list[Step]) -> bool:
     text = plain(message.text)
     said = claim_in(text)
-    if said and not setback_in(text):
-        last = failed[-1]
-        how = "rejected" if last.came == "rejected" else "with an error"
-        case.find(
-            "claim.over_failure",
-            "error",
-            f"the agent says `{said[:120]}`, while its last `{last.call.tool}` came back {how} (`{last.why[1][:80]}`)",
-            at=message.index,
-            guess=True,
-            evidence=tuple(s.call.id for s in failed),
-        )
+    if not said or setback_in(text):
+        return False
+    _over(case, message, said, failed)
+    return True
+
+
+def _tied(case: Case, message: TraceMessage, failed: list[Step], now: list[Step]) -> bool:
+    """Look for a claim that one of the failed calls succeeded, in words that are its own."""
+    text = plain(message.text)
+    for step in failed:
+        found = success_in(text, words_about(step.call.tool, step.args), generic=step in now)
+        if found is None:
+            continue
+        said, word = found
+        if word and _is_said_elsewhere(case, step, said, word, message.index):
+            continue
+        if not word and any(s.realised and s.call.message >= now[0].call.message for s in case.writes):
+            continue
+        _over(case, message, said, [step])
+        return True
+    return False
+
+
+def _is_said_elsewhere(case: Case, step: Step, said: str, word: str, upto: int) -> bool:
+    """Whether a sentence may speak of something else: another call did the like, or a result says that it is so."""
+    name, value = step.primary
+    named = bool(name) and str(value).lower() in said
+    if f"already {word}".encode() in step.said.lower() or f"already been {word}".encode() in step.said.lower():
+        return True
+    for other in case.steps:
+        if other is step or other.call.message > upto:
+            continue
+        if other.realised and other.primary != step.primary and named:
+            continue  # it did the like to another thing, and the sentence names this one
+        alike = other.realised and success_in(f"it is {word}.", words_about(other.call.tool, other.args), generic=False)
+        if alike or (other.came == "ok" and says_done(other.said, word)):
+            return True
+    return False
+
+
+def _over(case: Case, message: TraceMessage, said: str, failed: list[Step]) -> None:
+    last = failed[-1]
+    how = "rejected" if last.came == "rejected" else "with an error"
+    case.find(
+        "claim.over_failure",
+        "error",
+        f"the agent says `{said[:120]}`, while its last `{last.call.tool}` came back {how} (`{last.why[1][:80]}`)",
+        at=message.index,
+        guess=True,
+        evidence=tuple(s.call.id for s in failed),
+    )
 
 
 def _claimed_without(case: Case, message: TraceMessage) -> None:
@@ -74,7 +130,7 @@ def _claimed_without(case: Case, message: TraceMessage) -> None:
 
 
 def _open_failures(steps: list[Step]) -> list[Step]:
-    """Return the writes of one turn that failed and were not followed by a success on the same thing."""
+    """Return the writes that failed and were not followed by a success on the same thing."""
     last: dict[tuple[str, object], Step] = {}
     for step in steps:
         if step.came in ("error", "rejected", "ok", "pending"):
