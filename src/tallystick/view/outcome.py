@@ -17,7 +17,11 @@ from tallystick.model.events import Outcome
 from tallystick.model.pointer import MISSING, join, resolve
 from tallystick.model.values import same
 
-_ERROR_STATES: Final = frozenset({"error", "failed", "failure", "errored", "denied", "rejected"})
+_ERROR_STATES: Final = frozenset(
+    {"error", "failed", "failure", "errored", "denied", "rejected", "declined", "refused", "aborted", "unauthorized",
+     "forbidden", "not_found", "not found", "unavailable", "invalid"}
+)  # fmt: skip
+_CODE_KEYS: Final = frozenset({"code", "status_code", "statuscode", "http_status", "httpstatus"})
 _PENDING_STATES: Final = frozenset(
     {"pending", "queued", "running", "in_progress", "in progress", "processing", "submitted", "accepted", "scheduled",
      "waiting", "working", "started"}
@@ -64,6 +68,9 @@ def markers(value: Any) -> Iterator[tuple[str, tuple[str | int, ...], Any]]:
                 low = name.lower()
                 if low in ("iserror", "is_error"):
                     if item is True:
+                        yield "error", (*path, name), item
+                elif low in _CODE_KEYS or (low == "status" and type(item) is int):
+                    if type(item) is int and 400 <= item <= 599:  # an HTTP error status, RFC 9110 section 15
                         yield "error", (*path, name), item
                 elif low in ("error", "errors", "err"):
                     # A count (`errors: 1`) or an empty list is no error of this call; a text, object or list is.
@@ -143,6 +150,8 @@ def judge(
     for kind, path, item in markers(value):
         if batch is not None and kind == "error" and _inside(path, batch.results):
             continue  # judged per item
+        if not write and kind == "error" and _is_data(path, item):
+            continue
         found.setdefault(kind, (path, item))
     if "limit" in found and write:
         return Judged("unknown", "result.too_large", "", "the result is too large to be judged")
@@ -184,24 +193,74 @@ def _judge_write(
             echoed = resolve(value, tokens)
             if arg in args and echoed is not MISSING and not same(echoed, args[arg]):
                 return Judged("unknown", "result.echo", join(tokens), f"the result names another `{arg}`")
-        if tool.ok is not None:
-            if _holds(tool.ok, env):
-                return Judged("ok")
-            return Judged("unknown", "result.not_ok", "", "the declared success predicate is not met")
+        if tool.ok is not None and _holds(tool.ok, env):
+            return Judged("ok")
     if "pending" in found:
         path, item = found["pending"]
         return Judged("in_flight", "result.pending", join(path), f"`{item}` is not a final state")
+    if tool is not None and tool.ok is not None:
+        return Judged("unknown", "result.not_ok", "", f"`{tool.ok.source}` does not hold for this result")
     if "dropped" in found:
         path, _ = found["dropped"]
         return Judged("partial", "result.partial", join(path), "part of the change was not applied")
-    if isinstance(value, (Mapping, list)) and len(value) > 0:
-        return Judged("ok")
-    if isinstance(value, (int, bool)) or (value is not None and not isinstance(value, (str, Mapping, list))):
-        return Judged("ok") if value is not False else Judged("unknown", "result.not_ok", "", "the result is false")
-    words = (text or (value if isinstance(value, str) else "")).lower()
+    if tool is not None and tool.batch is not None and isinstance(value, (Mapping, list)) and value:
+        return Judged("ok")  # each item is judged by its own answer, and one without an answer is unknown
+    return _without_predicate(value, text, target_ids)
+
+
+def _without_predicate(value: Any, text: str | None, target_ids: tuple[str, ...]) -> Judged:
+    """Judge a write whose contract declares no `ok`: only what plainly says that it happened counts.
+
+    An object counts unless it says of a deed that it was not done (`{"sent": false}`), or holds nothing but prose,
+    zeros and blanks. Prose counts where
+    it names the entity and no failure. `true` counts; a bare number, list, word or nothing at all shows nothing.
+    """
+    if isinstance(value, bool):
+        return Judged("ok") if value else Judged("unknown", "result.says_false", "", "the result is false")
+    if isinstance(value, Mapping):
+        denied = next((name for name, item in value.items() if item is False and _is_deed(str(name))), None)
+        if denied is not None and True not in [item for item in value.values() if isinstance(item, bool)]:
+            return Judged("unknown", "result.says_false", join((str(denied),)), f"`{denied}` is false")
+        if any(_tells(item) for item in value.values()):
+            return Judged("ok")
+        prose = " ".join(item for item in value.values() if isinstance(item, str))
+    elif isinstance(value, list):
+        if any(isinstance(item, Mapping) and _without_predicate(item, None, ()).outcome == "ok" for item in value):
+            return Judged("ok")
+        prose = ""
+    else:
+        prose = text or (value if isinstance(value, str) else "")
+    words = prose.lower()
     if words and any(i.lower() in words for i in target_ids if i) and not any(w in words for w in _FAILURE_WORDS):
         return Judged("ok", "result.names_target")
-    return Judged("unknown", "result.no_positive_evidence", "", "nothing in the result shows that the write happened")
+    message = "nothing in the result shows that the write happened; an `ok` in the contract would say what does"
+    return Judged("unknown", "result.no_positive_evidence", "", message)
+
+
+def _is_deed(name: str) -> bool:
+    """Return whether a member's name is what was done: sent, paid, `mutation_applied`. Not whether: `is_archived`."""
+    word = name.lower().replace("-", "_").rpartition("_")[2]
+    asks = name.lower().startswith(("is_", "has_", "was_")) or word in ("required", "needed", "expected", "timed")
+    return not asks and (word.endswith("ed") or word in ("sent", "paid", "done", "made", "written", "set", "bought"))
+
+
+def _tells(item: Any) -> bool:
+    """Return whether a member is more than prose, a zero or a blank: an id, a state, a number, true, a record."""
+    if isinstance(item, str):
+        return bool(item) and not any(ch.isspace() for ch in item.strip())
+    return bool(item)
+
+
+def _is_data(path: tuple[str | int, ...], item: Any) -> bool:
+    """Return whether an error marker in a read is what was read: a record's own state, or a row of a listing.
+
+    `{"state": "FAILED"}` of a job that was asked about is a fact about the job; `{"status": "error"}`, `{"error": …}`
+    and a false `ok` around the whole answer mean that the read itself failed.
+    """
+    if any(isinstance(step, int) for step in path):
+        return True
+    state = str(path[-1]).lower() in _STATE_KEYS
+    return state and isinstance(item, str) and item.lower() != "error"
 
 
 def _inside(path: tuple[str | int, ...], results: tuple[str, ...]) -> bool:
