@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +40,24 @@ def pages() -> dict[Path, str]:
 def cli_page() -> str:
     """The command line: every command with its arguments and options."""
     parts = [NOTE + CLI_INTRO]
-    group: Any = typer.main.get_command(app)
-    parts += [command_section(name, command) for name, command in group.commands.items()]
+    parts += [command_section(name, command) for name, command in commands(typer.main.get_command(app))]
     return "\n".join(parts)
+
+
+def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its full name, those of groups after the group's own section."""
+    for name, command in group.commands.items():
+        yield prefix + name, command
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{prefix}{name} ")
 
 
 def command_section(name: str, command: Any) -> str:
     """One command: usage, help, and a row for each parameter."""
     visible = [p for p in command.params if not getattr(p, "hidden", False) and p.name != "help"]
     arguments = [p for p in visible if p.param_type_name == "argument"]
-    usage = " ".join(["tallystick", name, "[OPTIONS]", *(argument_name(p) for p in arguments)])
+    takes = ["COMMAND"] if hasattr(command, "commands") else ["[OPTIONS]"]
+    usage = " ".join(["tallystick", name, *takes, *(argument_name(p) for p in arguments)])
     lines = [f"## tallystick {name}\n", f"```text\n{usage}\n```\n", inspect.cleandoc(command.help or "") + "\n"]
     if visible:
         lines += ["| parameter | meaning |", "| --- | --- |"]

@@ -11,7 +11,7 @@ import typer.main
 
 import tallystick
 from tallystick.cli.app import app
-from tests.docs.generate import pages
+from tests.docs.generate import commands, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ def test_generated_pages_are_in_step(path: Path) -> None:
 def test_every_command_and_option_has_a_help_text() -> None:
     """Nothing on the command line is left unexplained."""
     silent = []
-    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, command in commands(typer.main.get_command(app)):
         if not command.help:
             silent.append(name)
         silent += [f"{name} {p.name}" for p in command.params if not getattr(p, "help", None)]
