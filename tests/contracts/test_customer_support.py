@@ -52,8 +52,10 @@ def test_a_second_remedy_for_one_item_is_refused_for_that_reason(conversations: 
 
 
 @pytest.mark.shared
-def test_almost_every_recorded_commit_meets_the_contract(conversations: list[Path]) -> None:
+def test_almost_every_commit_of_a_good_conversation_meets_the_contract(conversations: list[Path]) -> None:
     """A contract that refused most honest work would prove nothing by refusing 28."""
-    commits = [d for p in conversations for _, args, d in decisions(p) if args.get("confirm") is True]
-    assert len(commits) > 70
+    labels = map(jsontext.loads, (conversations[0].parents[2] / "labels.jsonl").read_text("utf-8").splitlines())
+    good = {row["trajectory"] for row in labels if row["domain"] == "customer_support" and row["state_ok"]}
+    commits = [d for p in conversations if p.stem in good for _, args, d in decisions(p) if args.get("confirm") is True]
+    assert len(commits) > 50
     assert sum(d.positive for d in commits) >= 0.9 * len(commits)
