@@ -1,0 +1,22 @@
+"""What an adapter raises when the guard has ended the run and the framework's loop must end too."""
+
+from __future__ import annotations
+
+from tallystick.errors import TallystickError
+from tallystick.model.decision import Decision
+from tallystick.runtime.outcome import Status
+
+
+class RunEndedError(TallystickError):
+    """The run is over without an accepted "done": a bound was reached. The framework's loop must not go on.
+
+    Attributes:
+        status: the run's final status.
+        decision: the refusal that ended it, where there is one.
+    """
+
+    def __init__(self, status: Status, decision: Decision | None = None) -> None:
+        why = "; ".join(r.message for r in decision.reasons) if decision is not None else ""
+        super().__init__(f"the run has ended: {status}" + (f" ({why})" if why else ""))
+        self.status = status
+        self.decision = decision

@@ -1,0 +1,16 @@
+"""The gateway passes the conformance suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from tallystick.testing.conformance import AdapterConformance, Harness
+from tests.gateway.harness import GatewayHarness
+
+
+class TestGateway(AdapterConformance):
+    """Every row."""
+
+    @pytest.fixture
+    def harness(self) -> Harness:
+        return GatewayHarness()
