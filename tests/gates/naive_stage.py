@@ -15,9 +15,12 @@ from tallystick.contracts.types import Contract, Requirement, Task
 from tallystick.errors import ExpressionError
 from tallystick.model.proposal import Call
 from tallystick.model.values import Money, instant_of
-from tests.gates import naive_act as act
+from tests.gates import naive_effects as effects
+from tests.gates import naive_evidence as evidence
+from tests.gates import naive_facts as facts
 from tests.gates import naive_view as past
-from tests.gates.naive_view import Owed, Record
+from tests.gates.naive_effects import Owed
+from tests.gates.naive_view import Record
 
 
 @dataclass(frozen=True)
@@ -26,15 +29,15 @@ class Where:
     done: frozenset[str]
     open: frozenset[str]
     in_doubt: frozenset[str]
-    missing: frozenset[act.Why]
+    missing: frozenset[evidence.Why]
 
 
 def naive_stage(contract: Contract, task: Task, run: str, events: Any) -> Where:
     """Return where the task stands, from the record alone."""
     record = Record(contract, task, run, events)
-    told = past.story(record)
+    told = effects.story(record)
     left = [o for o in told.owed.values() if not o.settled and _applies(record, o) and not _holds(record, o)]
-    doubt = frozenset(a.call for a in told.attempts if a.status in past.UNSETTLED)
+    doubt = frozenset(a.call for a in told.attempts if a.status in effects.UNSETTLED)
     under_way = any(a.status == "in_flight" for a in told.attempts)
     open_ = frozenset(o.id for o in left)
     done = frozenset(told.owed) - open_
@@ -60,8 +63,8 @@ def _known(record: Record, owed: Owed, expr: Any) -> dict[str, Any] | None:
             continue
         if owed.entity is None or ref[0] != owed.rule.entity.alias:
             return None
-        known = past.fact(record, owed.entity, ref[1])
-        if known is None or known.problem or known.seen < past.last_write(record, owed.entity):
+        known = facts.fact(record, owed.entity, ref[1])
+        if known is None or known.problem or known.seen < facts.last_write(record, owed.entity):
             return None
         env.setdefault(ref[0], {})[ref[1]] = known.value
     return env
@@ -86,9 +89,9 @@ def _holds(record: Record, owed: Owed) -> bool:
     return env is not None and past.true(owed.rule.fact, env) is True
 
 
-def _lacking(record: Record, owed: Owed) -> Iterator[act.Why]:
+def _lacking(record: Record, owed: Owed) -> Iterator[evidence.Why]:
     """Yield what the call that would discharge it still lacks; steps of the work itself are not information."""
-    tool = record.contract.tools.get(owed.tool or "")
+    tool = record.contrevidence.tools.get(owed.tool or "")
     if tool is None:
         return
     args = {n: format(v.amount, "f") if isinstance(v, Money) else v for n, v in owed.args.items()}
@@ -98,11 +101,11 @@ def _lacking(record: Record, owed: Owed) -> Iterator[act.Why]:
         else:
             args.setdefault("invoice_id", owed.entity.id)
     call = Call(tool=tool.name, args=args, now=instant_of("9999-12-31T00:00:00Z"))
-    names = next(act._each_item(record, tool, call))
+    names = next(evidence.each_item(record, tool, call))
     for rule in tool.requires:
         if rule.kind in ("argument", "previewed"):
             continue
-        kind, why = act._required(record, tool, call, names, rule)
+        kind, why = evidence.required(record, tool, call, names, rule)
         if kind == "missing":
             unknown = rule.expr is not None and _args_unknown(rule, args)
             yield from (w for w in why if not unknown or w[0].startswith("evidence."))

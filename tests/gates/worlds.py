@@ -185,7 +185,7 @@ class _Maker:
             {},
             {**good, "dropped_fields": ["note"]},
             {**good, "dry_run": True},
-            {"allowed": self.pick(True, False), "status": "open"},
+            {"limit": self.pick("kept", "broken"), "status": "open"},
         )
 
     def result(self, tool: str, args: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:

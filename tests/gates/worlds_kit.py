@@ -122,7 +122,7 @@ def requirement(rng: random.Random, kind: str, entity: EntityExpr, nested: bool 
         expr = rng.choice((None, equals("args.topic", "pay")))
         return Requirement(kind="read", tool="get_policy", expr=expr, **common)
     if kind == "previewed":
-        expr = rng.choice((None, equals("preview.allowed", True)))
+        expr = rng.choice((None, equals("preview.limit", "kept")))
         names = rng.choice((("invoice_id",), ("invoice_id", "amount")))
         return Requirement(kind="previewed", args_equal=names, expr=expr, **common)
     if kind == "approval":
