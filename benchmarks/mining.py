@@ -4,9 +4,9 @@
 
 DIR holds `trajectories/DOMAIN/`, `tools-DOMAIN.json` and `labels.jsonl`. Per domain the trajectories are cut into three
 folds by task family. Each contract is mined from the good trajectories of two folds and audits the third. A trajectory
-counts as flagged where the audit has a finding of severity error. Three columns: the audit's own rules, which need no
-contract; the mined contract alone (findings of the act gate); both together. Labels choose the good trajectories that
-are mined, and count; nothing else reads them.
+counts as flagged where the audit has a finding of severity error. Three rows: the audit without a contract; what only
+the mined contract finds; both together. Labels choose the good trajectories that are mined, and count; nothing else
+reads them.
 
 Family: the trajectory's name without its leading number, without the words that only say how hard it is (hard,
 challenge, spare) and without a trailing `_state`; of what is left, the first two words. So
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tallystick.audit import Tools, audit_trace
+from tallystick.contracts.types import Contract
 from tallystick.drafting import mine, read_labels, read_sources
 from tallystick.drafting.counts import wilson
 from tallystick.errors import TallystickError
@@ -59,7 +60,7 @@ def folds_of(names: Sequence[str]) -> dict[str, int]:
 
 
 def measure_domain(
-    folder: Path, domain: str, labels: Mapping[tuple[str, str], bool], least: int, tools: bool
+    folder: Path, domain: str, labels: Mapping[tuple[str, str], bool], least: int, *, tools: bool
 ) -> tuple[Counter[str], Counter[tuple[str, bool]], list[dict[str, Any]]]:
     traces = {t.id: t for t in read(folder / "trajectories" / domain)}
     specs = read_sources([folder / f"tools-{domain}.json"])[1] if tools else {}
@@ -72,24 +73,22 @@ def measure_domain(
         mined = mine(good, specs=specs, name=domain, min_support=least)
         live = [r for r in mined.report["rules"] if r["in_force"]]
         mined_from.append({"trajectories": len(good), "rules": len(live), "exclusions": len(mined.contract.exclusive)})
-        known = Tools(contract=mined.contract)
         for name in sorted(n for n in traces if fold[n] == held_out):
-            _judge(traces[name], labels[domain, name], mined.contract, known, counts, codes)
+            _judge(traces[name], labels[domain, name], mined.contract, counts, codes)
     return counts, codes, mined_from
 
 
-def _judge(
-    trace: Trace, ok: bool, contract: Any, known: Tools, counts: Counter[str], codes: Counter[tuple[str, bool]]
-) -> None:
-    report = audit_trace(trace, contract=contract, tools=known)
-    errors = [f for f in report.findings if f.severity == "error"]
+def _judge(trace: Trace, ok: bool, contract: Contract, counts: Counter[str], codes: Counter[tuple[str, bool]]) -> None:
+    tools = Tools(contract=contract)  # the same answer to which tools write, with the contract and without
+    alone = {(f.code, f.call, f.at) for f in audit_trace(trace, tools=tools).findings if f.severity == "error"}
+    errors = [f for f in audit_trace(trace, contract=contract, tools=tools).findings if f.severity == "error"]
+    added = [f for f in errors if (f.code, f.call, f.at) not in alone]
     side = "passing" if ok else "failing"
-    by_gate = [f for f in errors if f.code.startswith("act.")]
     counts[side] += 1
-    counts[f"{side}.audit"] += len(by_gate) < len(errors)
-    counts[f"{side}.contract"] += bool(by_gate)
+    counts[f"{side}.audit"] += bool(alone)
+    counts[f"{side}.contract"] += bool(added)
     counts[f"{side}.both"] += bool(errors)
-    for what in {f"{reason} {place}" for f in by_gate for reason in f.reasons for place in f.evidence or ("",)}:
+    for what in {f"{f.code} {' '.join(f.evidence[:1])}" for f in added}:
         codes[what, ok] += 1
 
 
@@ -113,7 +112,7 @@ def main() -> int:
         listed: Counter[tuple[str, bool]] = Counter()
         for domain in sorted({d for d, _ in labels}):
             counts, codes, mined = measure_domain(
-                options.dir, domain, labels, options.min_support, not options.no_tools
+                options.dir, domain, labels, options.min_support, tools=not options.no_tools
             )
             total += counts
             listed += codes
@@ -132,8 +131,8 @@ def main() -> int:
             passing = rate(row.get(f"passing.{column}", 0), row.get("passing", 0))
             print(f"{name if column == 'audit' else '':22}{column:12}{failing:>24}{passing:>24}")
     for name, row in result["domains"].items():
-        print(f"{name}: mined from " + "; ".join(
-            f"{m['trajectories']} good ({m['rules']} rules, {m['exclusions']} exclusions)" for m in row["mined"]))  # fmt: skip
+        folds = [f"{m['trajectories']} good ({m['rules']} rules)" for m in row["mined"]]
+        print(f"{name}: mined from {', '.join(folds)}")
     if options.rules:
         for what in sorted({w for w, _ in listed}):
             print(f"  {what:70}{listed[what, False]:4} failing {listed[what, True]:4} passing")

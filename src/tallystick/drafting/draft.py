@@ -156,10 +156,9 @@ def sentence(text: str) -> str:
 def switch_of(args: Sequence[str], properties: Mapping[str, Mapping[str, Any]]) -> str | None:
     """Return the boolean argument that tells a preview from the real thing, if there is one."""
     for name in args:
-        if (name.lower() in CONFIRMS or name.lower() in REHEARSALS) and is_identifier(name):
-            stated = properties.get(name, {}).get("type", "boolean")
-            if stated == "boolean" or (isinstance(stated, list) and "boolean" in stated):
-                return name
+        switches = (name.lower() in CONFIRMS or name.lower() in REHEARSALS) and is_identifier(name)
+        if switches and (name not in properties or type_text(name, properties[name]) == "boolean"):
+            return name
     return None
 
 

@@ -155,7 +155,7 @@ def as_mapping(sheet: Sheet) -> dict[str, Any]:
             at = {"at": rule.at} if rule.at else {}
             by_kind.setdefault(rule.kind, []).append({**at, "id": rule.id, **rule.fields})
         if by_kind:
-            entry["yields"] = by_kind
+            entry["yields"] = {kind: rules[0] if len(rules) == 1 else rules for kind, rules in by_kind.items()}
         live = [rule.fields for rule in tool.requires if rule.in_force]
         if live:
             entry["requires"] = live

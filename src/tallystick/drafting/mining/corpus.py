@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tallystick.audit.step import Came, step_of
 from tallystick.audit.tools import CONFIRMS, REHEARSALS, Tools
 from tallystick.drafting.counts import Seen
-from tallystick.drafting.draft import default_is_preview, switch_of
+from tallystick.drafting.draft import default_is_preview, properties_of, switch_of
 from tallystick.drafting.sheet import is_identifier, is_tool_name
 from tallystick.drafting.spec import ToolSpec
 from tallystick.errors import InputError
@@ -146,7 +146,8 @@ def _usage(name: str, spec: ToolSpec | None, known: Tools, traces: Mapping[str, 
     )
     if not usage.writes:
         return usage
-    declared = switch_of(list((spec.schema.get("properties") or {}) if spec is not None else {}), {})
+    stated = properties_of(spec) if spec is not None else {}
+    declared = switch_of(list(stated), stated)
     seen = sorted(
         {
             arg
