@@ -22,7 +22,10 @@ from tallystick.errors import InputError
 from tallystick.models import LocalEndpoint, is_local, local_model, model_of
 from tallystick.models.cache import is_fetched
 from tallystick.models.endpoint import ContextFullError
+from tests.cli.conftest import Cli, cli
 from tests.models.conftest import REAL_CACHE, Shelf
+
+__all__ = ["cli"]
 
 TOOL = {
     "type": "function",
@@ -225,3 +228,15 @@ def test_a_model_that_calls_tools_calls_them_natively(real_cache: Path) -> None:
     (call,) = reply["choices"][0]["message"]["tool_calls"]
     assert json.loads(call["function"]["arguments"]).keys() == {"invoice_id"}
     assert reply["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_the_demo_runs_with_a_local_model_on_both_sides(
+    real_cache: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    """Two turns a side: that a table comes out is asserted, not what the model makes of its task."""
+    needs("")
+    monkeypatch.setattr("tallystick.demo.model_agent.MAX_TURNS", 2)
+    done = cli("demo", "--model", "local", "--json")
+    assert done.code == 0, done.err
+    assert done.json["agent"] == "model smollm2-135m"
+    assert done.json["guarded"]["status"] in {"CERTIFIED", "UNCERTIFIED", "IN_DOUBT", "BLOCKED"}
