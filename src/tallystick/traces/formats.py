@@ -12,7 +12,7 @@ import msgspec
 
 from tallystick.errors import InputError
 from tallystick.model.trace import Trace, TraceDamage
-from tallystick.traces import openai_chat, state_bench
+from tallystick.traces import foreign, openai_chat, state_bench
 from tallystick.traces.chunks import is_chunk
 from tallystick.traces.exact import MAX_DOCUMENT, loads
 from tallystick.traces.histories import History, merged
@@ -37,6 +37,13 @@ def format_of(value: Any) -> str | None:
     if isinstance(value, list) and value and isinstance(value[0], (dict, list)):
         return format_of(value[0])  # a list of records
     return None
+
+
+def _refuse_foreign(value: Any, source: str, where: str = "") -> None:
+    """Raise for a JSON value in a format that is known not to be read."""
+    other = foreign.name_of(value)
+    if other:
+        raise foreign.refused(other, where, source)
 
 
 def detect(data: bytes | str | Path) -> str:
@@ -117,7 +124,10 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _document(value: Any, sha: str, name: str, source: str, wanted: str, now: str | None) -> Iterator[Trace]:
-    known = _checked(format_of(value), wanted, source)
+    found = format_of(value)
+    if found is None or (isinstance(value, dict) and not state_bench.is_state_bench(value)):
+        _refuse_foreign(value, source)
+    known = _checked(found, wanted, source)
     if known == state_bench.FORMAT and isinstance(value, dict):
         yield state_bench.trace_of(value, name=name, source=source, sha256=sha, now=now)
     elif openai_chat.is_record(value) or openai_chat.is_message(value):
@@ -159,7 +169,11 @@ def parse_lines(
             break
     if not leading or not leading[-1][1]:
         raise InputError("no line holds a JSON value", where=source or None)
-    known = _checked(format_of(leading[-1][1][0]), format, source)
+    first = leading[-1][1][0]
+    found = format_of(first)
+    if found is None:
+        _refuse_foreign(first, source, f"line {leading[-1][0]}")
+    known = _checked(found, format, source)
     yield from _records(chain(leading, records), name, source, known, now, None)
 
 
@@ -175,7 +189,7 @@ def _records(
     elif openai_chat.is_message(value) or is_chunk(value):
         yield _one_conversation(everything, name, source, now, sha)
     else:
-        for history in merged(_histories(everything)):
+        for history in merged(_histories(everything, source)):
             yield _traced(history.messages, history.damage, f"{name}#{history.at}", source, now)
 
 
@@ -188,15 +202,17 @@ def _state_bench_records(records: Iterator[_Record], name: str, source: str, now
                 trace = state_bench.trace_of(value, name=f"{name}#{number}", source=source, sha256=sha, now=now)
                 yield _with(trace, damage) if damage else trace
             else:
-                damage.append(_stray(number))
+                damage.append(_stray(number, value, source))
         if damage and not any(map(state_bench.is_state_bench, found)):
             yield _damaged(damage, f"{name}#{number}", source, state_bench.FORMAT)
 
 
-def _histories(records: Iterator[_Record]) -> Iterator[History]:
+def _histories(records: Iterator[_Record], source: str) -> Iterator[History]:
     for number, found, met in records:
         usable = [v for v in found if openai_chat.is_record(v)]
-        damage = [*met, _stray(number)] if len(usable) < len(found) else met
+        damage = [*met, *(_stray(number, v, source) for v in found if not openai_chat.is_record(v))]
+        for value in usable:
+            _refuse_foreign(value, source, f"line {number}")
         if not usable:
             yield History(number, [], damage)
         for at, value in enumerate(usable):
@@ -219,7 +235,7 @@ def _one_conversation(records: Iterator[_Record], name: str, source: str, now: s
             elif openai_chat.is_message(value):
                 messages.append(value)
             else:
-                lost.append(_stray(number))
+                lost.append(_stray(number, value, source))
     if chunks:
         messages.extend(openai_chat.messages_of(chunks)[0])
     return _traced(messages, lost, name, source, now, sha)
@@ -237,7 +253,8 @@ def _sha(value: Any) -> str:
     return hashlib.sha256(_ENCODER.encode(value)).hexdigest()
 
 
-def _stray(number: int) -> TraceDamage:
+def _stray(number: int, value: Any, source: str) -> TraceDamage:
+    _refuse_foreign(value, source, f"line {number}")
     return TraceDamage(code="line.stray", message="not part of a conversation", where=f"line {number}")
 
 

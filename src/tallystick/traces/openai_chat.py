@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from tallystick.errors import InputError
 from tallystick.model.trace import Trace, TraceDamage, TraceMessage, TraceResult
+from tallystick.traces import foreign
 from tallystick.traces.chunks import assembled, is_chunk
 from tallystick.traces.content import body_of, text_of
 from tallystick.traces.exact import loads
@@ -75,6 +76,10 @@ def messages_of(value: Any) -> tuple[list[Any], list[TraceDamage]]:
         if choices[0].get("finish_reason") is not None:
             message["finish_reason"] = choices[0]["finish_reason"]
         messages.append(message)
+    elif not choices:
+        answered = next((r for r in (value.get("response"), value.get("completion")) if is_message(r)), None)
+        if answered is not None:
+            messages.append(answered)  # the answer of another API; its parts are looked at like any message's
     return messages, damage
 
 
@@ -87,15 +92,25 @@ def trace_of(
     damage: list[TraceDamage] | None = None,
     now: str | None = None,
 ) -> Trace:
-    """Return the trace of raw chat messages in order."""
+    """Return the trace of raw chat messages in order.
+
+    Raises:
+        InputError: a message carries, or may carry, calls or results in a way that is not read here.
+    """
     pairing = Pairing()
     lost = pairing.damage
     lost.extend(damage or [])
     kept: list[tuple[int, str, str, list[Draft], bool]] = []
     for index, message in enumerate(messages):
         if not is_message(message):
+            other = foreign.name_of(message)
+            if other:
+                raise foreign.refused(other, f"m{index}", source)
             lost.append(TraceDamage(code="message.unreadable", message="not a chat message", where=f"m{index}"))
             continue
+        unread = foreign.in_message(message)
+        if unread:
+            raise foreign.refused(unread, f"m{index}", source)
         role = message["role"]
         text = text_of(message.get("content"))
         if text is None:
@@ -172,7 +187,11 @@ def _drafts(message: dict[str, Any], index: int, damage: list[TraceDamage]) -> l
             raw = inner.get("input")
             args: Any = {"input": raw}
         else:
-            raw = inner.get("arguments")
+            raw = (
+                inner["args"]
+                if "arguments" not in inner and isinstance(inner.get("args"), dict)
+                else inner.get("arguments")
+            )
             args = _arguments(raw, where, damage)
         drafts.append(
             Draft(

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from tallystick.model.trace import Trace, TraceCall, TraceDamage, TraceMessage, TraceResult
+from tallystick.traces import foreign
 from tallystick.traces.content import text_of
 
 FORMAT: Final = "state-bench"
@@ -41,7 +42,11 @@ def now_beside(path: Path) -> str | None:
 
 
 def trace_of(value: Any, *, name: str, source: str, sha256: str, now: str | None = None) -> Trace:
-    """Return the trace of one document that `is_state_bench`."""
+    """Return the trace of one document that `is_state_bench`.
+
+    Raises:
+        InputError: a content part may carry a call or a result.
+    """
     damage: list[TraceDamage] = []
     messages = []
     for index, message in enumerate(value["conversation"]):
@@ -49,6 +54,9 @@ def trace_of(value: Any, *, name: str, source: str, sha256: str, now: str | None
             damage.append(_unreadable(index, "the message has no role"))
             continue
         content = message.get("content")
+        unread = foreign.part_of(content) if type(content) is list else ""
+        if unread:
+            raise foreign.refused(unread, f"m{index}", source)
         text = content if type(content) is str else text_of(content)
         if text is None:
             damage.append(_unreadable(index, "the content is neither text nor parts"))
