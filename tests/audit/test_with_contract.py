@@ -91,6 +91,14 @@ def test_a_preview_must_change_nothing(contract: Contract) -> None:
     assert codes(same) == []
 
 
+def test_a_last_write_that_was_turned_down_and_left_so_is_reported(contract: Contract) -> None:
+    turned_down = did("refund_order", {"order_id": "O-17", "amount": 40, "confirm": True}, {"status": "rejected"})
+    left = audited(ASK, agent("It cannot be refunded.", order(), turned_down), contract=contract)
+    followed = audited(ASK, agent("Refunded.", order(), turned_down, refund(False), refund(True)), contract=contract)
+    assert codes(left) == [("write.left_rejected", "warning")]
+    assert codes(followed) == []
+
+
 def test_what_was_undone_is_an_anomaly_and_no_error(contract: Contract) -> None:
     stands = audited(ASK, agent("It is held.", order(), hold()), contract=contract)
     undone = audited(ASK, agent("It is held.", order(), hold(), RELEASE, order()), contract=contract)

@@ -77,6 +77,23 @@ def anomalies(trace: Trace, contract: Contract, view: View) -> Iterator[Finding]
     records = [record for record in view.calls.values() if record.id in places]
     yield from _previews_not_kept(records, places, contract)
     yield from _reads_against_writes(records, places)
+    yield from _left_rejected(records, places)
+
+
+def _left_rejected(records: list[CallRecord], places: dict[str, TraceCall]) -> Iterator[Finding]:
+    """The last attempt at a write was turned down, and nothing on its entity succeeded afterwards or before."""
+    writes = [record for record in records if record.effect == "write"]
+    if not writes or writes[-1].outcome not in ("no_effect", "unknown"):
+        return
+    last = writes[-1]
+    if any(r.outcome in ("ok", "partial") and set(r.targets) & set(last.targets) for r in writes):
+        return
+    yield _finding(
+        "write.left_rejected",
+        f"the last `{last.tool}` did not succeed, and nothing followed on what it was about",
+        places[last.id],
+        evidence=(last.id,),
+    )
 
 
 def _previews_not_kept(
