@@ -35,7 +35,7 @@ docs: .venv/.dev ## write the generated pages again (docs/reference/cli.md)
 	$(BIN)/python -m tests.docs.generate
 
 bench: .venv/.bench ## every benchmark beside its baselines
-	@for each in envelope append decide audit; do echo "== $$each"; $(BIN)/python benchmarks/$$each.py || exit 1; done
+	@for each in envelope append decide audit gateway; do echo "== $$each"; $(BIN)/python benchmarks/$$each.py || exit 1; done
 
 pins: ## resolve every dependency again and write requirements/constraints.txt
 	$(PYTHON) requirements/pin.py
