@@ -10,6 +10,9 @@ downloaded when it runs, and no model is asked. Three agents, all scripted:
   they make every call of the injection's ground truth, then go on. A follower is deaf to refusals of injected calls.
 
 Every pair of a user task and an injection is run in which the honest calls come upon a text that an attacker can write.
+Injections without a ground truth in the package (eight of workspace) cannot be followed by a script; they are counted
+and left out. Pairs of one task or one injection are alike, so intervals over pairs are narrower than they should be;
+`kinds refused in every pair` counts each injected action once.
 
 Who says what the user said. The contracts (examples/agentdojo) ask for confirmations: of the kind of action, and of
 names the record does not know. In an application the host records them as the user clicks or types. Here a host is
@@ -268,6 +271,8 @@ class Tally:
             "user_tasks_admitted_after_a_question": self.share(c["asked_admitted"], c["tasks"]),
             "questions": c["questions"],
             "useful": self.share(c["useful"], c["tasks"]),
+            "injections": c["injections"],
+            "injections_without_ground_truth": c["injections_unknown"],
             "pairs": c["pairs"],
             "injected_actions_refused": self.share(c["injected_refused"], injected),
             "kinds_of_injected_action_always_refused": self.share(len(self.orders - self.through), len(self.orders)),
@@ -283,9 +288,14 @@ def measure(name: str, *, kinds: bool = True) -> Tally:
     """Run every user task of a suite, alone and with every injection."""
     suite, tally = suite_of(name), Tally()
     verbs = VERBS[name] if kinds else None
+    followed = []
+    for injection in suite.injection_tasks.values():
+        known = injection.GROUND_TRUTH_OUTPUT or injection.ground_truth(suite.load_and_inject_default_environment({}))
+        tally.counts.update(injections=1, injections_unknown=not known)
+        followed += [injection] if known else []
     for task in suite.user_tasks.values():
         _honest(name, task, verbs, tally)
-        for injection in suite.injection_tasks.values():
+        for injection in followed:
             _pair_of(name, task, injection, verbs, tally)
     return tally
 
