@@ -13,6 +13,7 @@ from typing import Final
 
 from tallystick.audit.findings import Finding
 from tallystick.audit.rules_contract import anomalies
+from tallystick.audit.tools import Tools
 from tallystick.contracts.types import Contract
 from tallystick.gates.act import may_act
 from tallystick.gates.duties import open_duties
@@ -97,15 +98,23 @@ def _moments(trace: Trace, view: View, chain: Chain) -> Iterator[Moment]:
         view.apply(chain.add(body))
 
 
-def judge(trace: Trace, contract: Contract) -> list[Finding]:
+def judge(trace: Trace, contract: Contract, tools: Tools | None = None) -> list[Finding]:
     """Return a finding for each call that the act gate would not have admitted, and for each duty left at the end.
 
     Severity is error only where the call took effect and the effect stands; a call that the tool refused too did no
-    harm, and what was undone later is an anomaly worth a look.
+    harm, and what was undone later is an anomaly worth a look. A tool that the contract does not mention is one
+    finding, not one for each call, and none where `tools` takes it for a read.
     """
+    tools = tools or Tools(contract=contract)
+    unmentioned: set[str] = set()
     refused: list[tuple[Moment, Decision]] = []
     folded = Folded(trace, contract)
     for moment in folded.moments():
+        name = moment.call.tool
+        if name not in contract.tools:
+            if name in unmentioned or tools.use(name, moment.call.args).effect == "read":
+                continue
+            unmentioned.add(name)
         decision = may_act(moment.view, contract, moment.proposal)
         if not decision.positive:
             refused.append((moment, decision))

@@ -14,7 +14,9 @@ from rich.text import Text
 
 from tallystick.audit.findings import SEVERITIES, Finding, Report
 from tallystick.audit.run import Audited, BadFile, Setup, SkippedFile, audit_files
+from tallystick.audit.survey import check_contract, check_writes, tools_called
 from tallystick.audit.tools import declared_in
+from tallystick.contracts import load
 from tallystick.errors import InputError
 from tallystick.model.plaintext import printable
 from tallystick.traces.formats import AUTO, FORMATS
@@ -31,13 +33,16 @@ class Summary:
 
     def __init__(self) -> None:
         self.traces = self.calls = self.paired = self.flagged = self.quarantined = self.skipped = self.bad = 0
+        self.unusable = self.noted = 0
         self.severities: dict[str, int] = dict.fromkeys(SEVERITIES, 0)
         self.rules: dict[tuple[str, str], list[int]] = {}
         self.guessed: dict[str, str] = {}
 
     def add(self, report: Report) -> None:
-        """Count one report."""
-        self.traces += 1
+        """Count one report; one without a message is about a line of a log that holds no conversation."""
+        self.traces += report.messages > 0
+        self.unusable += report.messages == 0
+        self.noted += any(f.severity == "warning" for f in report.findings) and not report.flagged
         self.calls += report.calls
         self.paired += report.paired
         self.flagged += report.flagged
@@ -67,7 +72,9 @@ class Summary:
             "calls": self.calls,
             "paired": self.paired,
             "flagged": self.flagged,
+            "with_warnings_only": self.noted,
             "quarantined": self.quarantined,
+            "unusable_lines": self.unusable,
             "findings": self.severities,
             "rules": [
                 {"code": code, "severity": severity, "findings": n, "traces": traces}
@@ -121,6 +128,13 @@ def run_audit(
     )
     summary = Summary()
     console = Console(file=err, highlight=False, soft_wrap=True)
+    if setup.writes:
+        for name in check_writes(setup.writes, tools_called(paths, format)):
+            console.print(
+                Text.assemble(("warning: ", "yellow"), f"no trace calls `{printable(name)}`, named by --writes")
+            )
+    if contract is not None:
+        check_contract(load(contract), str(contract), tools_called(paths, format))
     shown = _Json(out) if json else _Words(out)
     skipped: list[SkippedFile] = []
     bad_files: list[BadFile] = []
@@ -156,8 +170,13 @@ def run_audit(
             outcome = next(outcomes, None)
     if summary.skipped:
         example = printable(skipped[0].source)
-        console.print(Text(f"passed over {summary.skipped} JSON file(s) that are no conversations, e.g. {example}"))
-    if not summary.traces and not summary.bad:
+        files = (
+            "1 JSON file that is no conversation:"
+            if summary.skipped == 1
+            else (f"{summary.skipped} JSON files that are no conversations, e.g.")
+        )
+        console.print(Text(f"passed over {files} {example}"))
+    if not summary.traces and not summary.unusable and not summary.bad:
         summary.bad += 1
         bad_files.append(BadFile(source=", ".join(map(str, paths))[:200], message="no trace was found"))
         console.print(Text.assemble(("error: ", "bold red"), printable(str(bad_files[-1]))))
@@ -227,12 +246,25 @@ class _Words:
             names = ", ".join(sorted(summary.guessed))
             self._console.print(Text(f"guessed from their names to write: {printable(names)}", style="dim"))
             self._console.print(Text("name them with --writes or --tools to settle it", style="dim"))
-        self._console.print(
-            Text(
-                f"{summary.traces} traces, {summary.flagged} flagged; {summary.paired} of {summary.calls} calls have"
-                f" their result" + (f"; {summary.quarantined} quarantined" if summary.quarantined else "")
-            )
-        )
+        if not summary.traces and not summary.unusable:
+            return  # what was wrong stands on stderr
+        parts = [f"{counted(summary.traces, 'trace')}, {summary.flagged} flagged"]
+        parts[0] += f", {summary.noted} with warnings only" if summary.noted else ""
+        parts.append(f"{summary.paired} of {counted(summary.calls, 'call')} {_have(summary.calls)} their result")
+        if summary.quarantined:
+            parts.append(f"{summary.quarantined} quarantined")
+        if summary.unusable:
+            parts.append(f"{counted(summary.unusable, 'line')} of a log unusable")
+        self._console.print(Text("; ".join(parts)))
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 trace`, `2 traces`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _line(finding: Finding) -> Text:

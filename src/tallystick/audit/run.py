@@ -78,7 +78,7 @@ def audit_trace(
         for rule in OF_WRITES:
             rule(case)
     if contract is not None:
-        case.findings = [*tempered(case.findings, trace, contract), *judge(trace, contract)]
+        case.findings = [*tempered(case.findings, trace, contract), *judge(trace, contract, tools)]
     return Report(
         trace=trace.id,
         source=trace.source,
@@ -263,11 +263,11 @@ def audit_paths(
 
 
 def tallied(reports: Iterable[Report]) -> dict[str, Any]:
-    """Return counts over reports: traces, calls, flagged traces, findings by severity."""
+    """Return counts over reports: traces (with a message), calls, flagged traces, findings by severity."""
     total: dict[str, Any] = {"traces": 0, "calls": 0, "paired": 0, "flagged": 0, "quarantined": 0}
     by: dict[str, int] = {"error": 0, "warning": 0, "info": 0}
     for report in reports:
-        total["traces"] += 1
+        total["traces"] += report.messages > 0
         total["calls"] += report.calls
         total["paired"] += report.paired
         total["flagged"] += report.flagged
