@@ -250,7 +250,7 @@ class _Words:
             return  # what was wrong stands on stderr
         parts = [f"{counted(summary.traces, 'trace')}, {summary.flagged} flagged"]
         parts[0] += f", {summary.noted} with warnings only" if summary.noted else ""
-        parts.append(f"{summary.paired} of {counted(summary.calls, 'call')} {_have(summary.calls)} their result")
+        parts.append(f"{summary.paired} of {counted(summary.calls, 'call')} {_have(summary.calls)} result")
         if summary.quarantined:
             parts.append(f"{summary.quarantined} quarantined")
         if summary.unusable:
@@ -259,7 +259,7 @@ class _Words:
 
 
 def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
+    return "has its" if count == 1 else "have their"
 
 
 def counted(count: int, noun: str) -> str:
