@@ -79,16 +79,14 @@ class Child:
         self._inlet.pause(paused)
 
     async def close(self, busy: Callable[[], bool], seconds: float) -> None:
-        """End it: close its input, let it answer what it was asked for at most `seconds`, then insist."""
+        """End it: let it answer the calls under way for at most `seconds`, close its input, then insist."""
         await self._outlet.drained(PATIENCE)
+        # Some servers drop what they are at when their input ends, so the input stays open while calls are under way.
+        await self._until(lambda: not busy(), seconds)
         self._outlet.close()
         with contextlib.suppress(OSError):
             self._stdin.close()
-        waited = 0.0
-        while not self._ended.is_set() and waited < (seconds if busy() else PATIENCE):
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), 0.05)
-            waited += 0.05
+        await self._until(lambda: False, PATIENCE)
         for number in (signal.SIGTERM, signal.SIGKILL):
             if await self._exited(0 if self._ended.is_set() else PATIENCE / 4):
                 break
@@ -104,6 +102,13 @@ class Child:
     def code(self) -> int | None:
         """Its exit code, once it has ended; negative for a signal."""
         return self._process.poll()
+
+    async def _until(self, done: Callable[[], bool], seconds: float) -> None:
+        """Wait until `done`, or until it writes no more, at most `seconds`."""
+        until = asyncio.get_running_loop().time() + seconds
+        while not done() and not self._ended.is_set() and asyncio.get_running_loop().time() < until:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), 0.02)
 
     async def _exited(self, seconds: float) -> bool:
         waited = 0.0

@@ -400,8 +400,8 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether a guarded call still waits for the server."""
-        return self._calls.busy
+        """Whether a call is under way."""
+        return self._calls.busy or "tools/call" in self._open.values()
 
     # ------------------------------------------------------------------ for the parts
 
