@@ -23,11 +23,13 @@ from tests.gates.naive_view import (
     addressed,
     args_of,
     as_id,
+    dated,
     dig,
     dig_each,
     effect_class,
     good,
     identities,
+    intent_of,
     items_of,
     key_of,
     loads,
@@ -207,7 +209,7 @@ def _settle(record: Record, told: Story, seq: int, body: DoubtSettled, sealed: S
     evidence = None
     for name in body.evidence:
         evidence = evidence or next((r for r in reversed(list(receipts(record, seq))) if r[1].id == name), None)
-    if body.by == "query" and (evidence is None or not good(record, *evidence)):
+    if body.by == "query" and not tells(record, body, evidence):
         return
     if body.by == "principal" and not trusted(record, body, body.principal, sealed):
         return
@@ -221,6 +223,14 @@ def _settle(record: Record, told: Story, seq: int, body: DoubtSettled, sealed: S
         for attempt in told.attempts:
             if attempt.call == body.call:
                 attempt.settled = True
+
+
+def tells(record: Record, body: DoubtSettled, evidence: tuple[int, Receipt, Sealed] | None) -> bool:
+    """A status query tells if it is good and was made after the call it tells about."""
+    called = intent_of(record, body.call)
+    if evidence is None or called is None or not good(record, *evidence):
+        return False
+    return dated(record, *evidence)[0] > called[0]
 
 
 # ---------------------------------------------------------------- what is owed

@@ -19,6 +19,7 @@ from tallystick.model.events import (
     Tenure,
 )
 from tallystick.model.values import EntityRef, same
+from tests.gates.naive_effects import tells
 from tests.gates.naive_view import (
     FOREVER,
     MISSING,
@@ -100,7 +101,7 @@ def _has_force(record: Record, seq: int, body: DoubtSettled, sealed: Sealed) -> 
         return trusted(record, body, body.principal, sealed)
     found = [next((r for r in receipts(record, seq) if r[1].id == n), None) for n in body.evidence]
     first = next((r for r in found if r is not None), None)
-    return first is not None and good(record, *first)
+    return tells(record, body, first)
 
 
 def shown(record: Record) -> Iterator[tuple[EntityRef, int, Receipt, Mapping[str, Any], int, datetime | None]]:

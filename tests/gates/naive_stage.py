@@ -91,7 +91,7 @@ def _holds(record: Record, owed: Owed) -> bool:
 
 def _lacking(record: Record, owed: Owed) -> Iterator[evidence.Why]:
     """Yield what the call that would discharge it still lacks; steps of the work itself are not information."""
-    tool = record.contrevidence.tools.get(owed.tool or "")
+    tool = record.contract.tools.get(owed.tool or "")
     if tool is None:
         return
     args = {n: format(v.amount, "f") if isinstance(v, Money) else v for n, v in owed.args.items()}

@@ -307,6 +307,8 @@ def _written(tool: Tool | None, args: Mapping[str, Any], value: Any, env: Mappin
         return "unknown"
     if anywhere(value, lambda k, v: k == "dropped_fields" and v):
         return "partial"
+    if tool is not None and tool.batch is not None and isinstance(value, Mapping) and value:
+        return "ok"  # judged per item
     if isinstance(value, Mapping):  # blanks and empty lists tell nothing
         return "ok" if any(value.values()) else "unknown"
     words = value.lower() if isinstance(value, str) else ""

@@ -192,6 +192,16 @@ def test_doubt_is_settled_by_evidence_or_a_signature_and_by_nothing_else(by: Any
     assert set(folded(log).doubts) == {"c1"}
 
 
+def test_what_was_observed_before_the_call_or_by_it_cannot_settle_it() -> None:
+    log = Log()
+    log.done("c1", "get", ARGS, record())
+    log.done("c2", "pay", ARGS, {"id": "I-1", "status": "queued"})
+    log.done("c3", "get", ARGS, record())
+    for evidence, left in (("r-c1", {"c2"}), ("r-c2", {"c2"}), ("r-c3", set())):
+        log.add(DoubtSettled(call="c2", outcome="no_effect", by="query", evidence=[evidence]), "runtime")
+        assert set(folded(log).doubts) == left
+
+
 def test_one_effect_discharges_one_obligation_however_often_it_is_reported() -> None:
     contract = desk(owes=tuple(ObligationRule(id=n, kind="event", by="pay") for n in ("a", "b")))
     log = Log()

@@ -350,8 +350,8 @@ def doubt_settled(state: State, body: DoubtSettled, sealed: Sealed) -> None:
     if call is None or (call.id not in state.doubts and call.id not in state.open_calls):
         return
     evidence = next((r for r in map(state.receipt, body.evidence) if r is not None), None)
-    if body.by == "query" and (evidence is None or not evidence.good):
-        return
+    if body.by == "query" and (evidence is None or not evidence.good or evidence.observed_seq <= call.seq):
+        return  # what was observed before the call, or by the call itself, cannot tell
     if body.by == "principal" and signature_problem(state, body, body.principal, sealed.event.actor):
         return
     if call.effect == "write" and call.id in state.open_calls:
