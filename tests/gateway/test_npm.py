@@ -74,13 +74,14 @@ def test_the_everything_server_behind_the_gateway(tmp_path: Path) -> None:
         tmp_path,
         "contract: everything/1\ntools:\n  echo: {effect: read, args: {message: string}}\n"
         "  get-sum: {effect: read, args: {a: integer, b: integer}}\n"
-        "  get-structured-content: {effect: write, args: {location: string}, needs_approval: any}\n"
+        "  get-structured-content: {effect: write, args: {location: string}, requires: [{id: sum, read: get-sum}]}\n"
         "  trigger-long-running-operation: {effect: read, args: {duration: integer, steps: integer}}\n",
     )
     ledger = str(tmp_path / "l.db")
-    names, echo, total, refused, long, unknown = client(
+    names, echo, refused, total, admitted, long, unknown = client(
         [
             ["echo", {"message": "hi"}],
+            ["get-structured-content", {"location": "Chicago"}],
             ["get-sum", {"a": 2, "b": 40}],
             ["get-structured-content", {"location": "Chicago"}],
             ["trigger-long-running-operation", {"duration": 1, "steps": 2}],
@@ -92,6 +93,7 @@ def test_the_everything_server_behind_the_gateway(tmp_path: Path) -> None:
     assert echo["content"] == [{"type": "text", "text": "Echo: hi"}]
     assert "42" in total["content"][0]["text"]
     assert refused["isError"] is True  # not thrown: a refusal fits a tool with an output schema
+    assert admitted["structuredContent"]["conditions"]
     assert "completed" in long["content"][0]["text"]
     assert "tool.unmentioned" in unknown["content"][0]["text"]
 

@@ -212,7 +212,7 @@ class _GuardedTools(WrapperToolset[Any]):
         """Return the tools, and register them for the contract's status queries."""
         tools = await self.wrapped.get_tools(ctx)
         self._latest = (ctx, tools)
-        for name in tools:
+        for name in tools.keys() & self.run.contract.tools.keys():
             self.run.register(name, partial(self._query, name))
         return tools
 

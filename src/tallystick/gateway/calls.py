@@ -187,8 +187,10 @@ class GuardedCalls:
             said = f"{outcome.error}; it is not known whether {asked.tool} ran"
             self._session.answer(id_, error_line(id_, SERVER_GONE, said))
             return
+        # Handed back without a receipt of its own: it took effect, and the tool's answer was lost. That is no error.
+        text = str(outcome.result) if outcome.recorded else outcome.text()
         line = result_line(
-            id_, outcome.text(), outcome.to_json(), is_error=True, structured=structured, modern=asked.modern
+            id_, text, outcome.to_json(), is_error=not outcome.recorded, structured=structured, modern=asked.modern
         )
         self._session.answer(id_, line)
 
