@@ -85,7 +85,7 @@ def test_a_defect_of_ours_is_one_line_with_a_hint(cli: Cli, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr("tallystick.cli.runs.SQLiteStore", broken)
+    monkeypatch.setattr("tallystick.cli.sources.SQLiteStore", broken)
     done = cli("runs", "--ledger", "x.db")
     assert done.code == 3
     assert done.out == ""

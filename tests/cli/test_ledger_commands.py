@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import stat
 from pathlib import Path
 
@@ -138,3 +139,51 @@ def test_a_json_command_prints_one_object(cli: Cli, ledger: Path) -> None:
         assert done.out.count("\n") == 1
         assert isinstance(json.loads(done.out), dict)
         assert done.err == ""
+
+
+def test_runs_takes_the_ledger_with_and_without_the_option(cli: Cli, ledger: Path) -> None:
+    """Like every other command, `runs FILE`; `--ledger FILE` is the same. It says that nothing was verified."""
+    done = cli("runs", ledger)
+    assert done.out == cli("runs", "--ledger", ledger).out
+    assert "tallystick verify" in done.err
+    assert cli("runs", ledger, "--json").json["verified"] is False
+
+
+def test_show_reads_an_export_as_it_reads_the_ledger(cli: Cli, ledger: Path) -> None:
+    """The same events and the same stage."""
+    out = ledger.with_name("r.jsonl")
+    cli("export", ledger, "r", "-o", out)
+    assert cli("show", out).out == cli("show", ledger, "r").out
+    assert cli("show", out, "r", "--json").json == cli("show", ledger, "r", "--json").json
+    assert cli("show", out, "s").code == 2
+
+
+def test_a_file_that_is_neither_is_said_to_be_neither(cli: Cli, tmp_path: Path) -> None:
+    """A contract given for a ledger or an export is one line."""
+    file = tmp_path / "hotel.yaml"
+    file.write_text("contract: hotel/1\n" * 40, encoding="utf-8")
+    for command in ("show", "recheck"):
+        done = cli(command, file)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.endswith("neither a ledger nor an export of a run (fix: give a ledger or an export)\n")
+    verified = cli("verify", file)
+    assert verified.code == 1
+    assert verified.out == f"does not verify: {file} is no export of a run, and no ledger\n"
+
+
+def test_one_damaged_run_does_not_hide_the_others_from_recheck(cli: Cli, ledger: Path) -> None:
+    """The damaged one is reported, the others are rechecked, and the exit code is 1."""
+    with sqlite3.connect(ledger) as sql:
+        for (trigger,) in sql.execute("SELECT name FROM sqlite_master WHERE type='trigger'").fetchall():
+            sql.execute(f"DROP TRIGGER {trigger}")
+        changed = sql.execute(
+            "UPDATE event SET raw = CAST(replace(CAST(raw AS TEXT), 'please', 'pleasE') AS BLOB)"
+            " WHERE id / (1 << 40) = (SELECT no FROM run WHERE run = 'r')"
+        )
+        assert changed.rowcount
+    done = cli("recheck", ledger, "--json")
+    assert done.code == 1
+    assert [r["run"] for r in done.json["runs"]] == ["r", "s"]
+    assert "error" in done.json["runs"][0]
+    assert done.json["runs"][0]["reproduces"] is False
+    assert "run r cannot be rechecked: " in cli("recheck", ledger).out

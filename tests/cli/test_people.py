@@ -178,3 +178,46 @@ def test_a_record_with_another_verdict_does_not_recheck(cli: Cli, run: Run, ledg
     assert "does not reproduce" in done.out
     assert "another verdict: recorded `refuse" in done.out
     assert json.loads(cli("recheck", tmp_path / "forged.db", "--json").out)["reproduces"] is False
+
+
+def test_what_waits_in_any_run_is_listed_and_signed_without_naming_the_run(
+    cli: Cli, run: Run, bank: Bank, ledger: Path, key: Path
+) -> None:
+    """Across runs each entry names its run; a number that is one call's needs no `--run`."""
+    run.call("transfer", {"id": "I-7"})
+    finance = Principal(id="ann", role="finance", public_key=public_bytes(signing_key(key)))
+    tools = {"transfer": bank.transfer, "post": bank.post, "status": lambda id: {"id": id}}  # noqa: A006
+    with (
+        Guard(parse(CONTRACT), ledger, tools=tools) as guard,
+        guard.run(run_id="other", principals=[finance]) as other,
+    ):
+        other.call("status", {"id": "I-8"})
+        other.call("transfer", {"id": "I-8"})
+        bank.lost = True
+        assert other.call("post", {"id": "I-9"}).in_doubt
+        bank.lost = False
+        listed = cli("approve", ledger, "--json").json
+        assert listed["run"] is None
+        assert [(w["run"], w["args"], w["posted"]) for w in listed["pending"]] == [
+            ("r", {"id": "I-7"}, None),
+            ("other", {"id": "I-8"}, None),
+        ]
+        number = listed["pending"][1]["number"]
+        assert cli("approve", ledger, number, "--key", key, "--json").json["run"] == "other"
+        assert cli("approve", ledger, "--json").json["pending"][1]["posted"] == "approve"
+        assert "an approval is posted" in cli("approve", ledger, "--run", "other").out
+        assert other.call("transfer", {"id": "I-8"}).ran
+        [doubt] = cli("settle", ledger, "--json").json["in_doubt"]
+        assert doubt["run"] == "other"
+        both = cli("settle", ledger, doubt["call"], "--happened", "--did-not-happen", "--key", key)
+        assert (both.code, both.err.count("\n")) == (2, 1)
+        assert "contradict" in both.err
+        assert cli("settle", ledger, doubt["call"], "--happened", "--key", key, "--json").json["run"] == "other"
+
+
+def test_what_is_no_key_and_what_is_no_time_to_come_are_named(cli: Cli, run: Run, ledger: Path, key: Path) -> None:
+    """A ledger given for a key is not told to be less readable; a span in the past is said to be past."""
+    run.call("transfer", {"id": "I-7"})
+    [waiting] = cli("approve", ledger, "--json").json["pending"]
+    assert ": not a key (fix: " in cli("approve", ledger, waiting["number"], "--key", ledger).err
+    assert "`-5m` is in the past" in cli("approve", ledger, waiting["number"], "--key", key, "--expires", "-5m").err

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import typer.main
 
 import tallystick
 from tallystick.cli.app import app
+from tallystick.model.events import Event
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTE = "<!-- Written by `make docs`; do not edit. -->\n\n"
 CLI_INTRO = """\
 # Command line
 
-Every command with `--json` prints exactly one JSON object on stdout and nothing else; progress, hints and errors go to
-stderr. Colour follows the terminal and `NO_COLOR`.
+Results go to stdout; progress, hints and errors to stderr. Colour follows the terminal and `NO_COLOR`.
+
+With `--json`, stdout is exactly one JSON object and nothing else. Where the command ended on bad input (exit code 2, or
+1 for a forged record), it is `{"error": {"message", "where", "fix"}}`, with `problems` where a contract is invalid.
+`audit` and `check` go on after a file that cannot be used, so their usual object names it (`errors`,
+`files[].problems`). On 3, 130 and 141 it may be missing or cut. Without `--json`, stdout is empty where nothing could
+be done.
+
+Events in `show --json` follow [the schema of events](events.schema.json); the `decision` of a refusal and of a stop is
+there as an object, and is canonical JSON text in the record itself. A reason's `reverses` is what an agent is told as
+`what_would_help`; [every code](reason-codes.md) has a sentence.
 
 | exit code | meaning |
 | --- | --- |
 | 0 | done, and clean |
-| 1 | done, and there is something to look at: findings, a file that does not verify, a decision that does not recheck |
+| 1 | done, and there is something to look at: findings (errors or warnings), what does not verify or recheck |
 | 2 | the input cannot be used; stderr says what, where and what would be right |
 | 3 | a defect of ours; `TALLYSTICK_DEBUG=1` shows the traceback |
 | 130 | interrupted |
@@ -34,7 +46,21 @@ stderr. Colour follows the terminal and `NO_COLOR`.
 def pages() -> dict[Path, str]:
     """Each generated page's path and text."""
     folder = ROOT / "docs" / "reference"
-    return {folder / "cli.md": cli_page(), folder / "api.md": api_page()}
+    return {
+        folder / "cli.md": cli_page(),
+        folder / "api.md": api_page(),
+        folder / "events.schema.json": events_schema(),
+    }
+
+
+def events_schema() -> str:
+    """JSON Schema (2020-12) of an event of the ledger, one line of an export, as its types say it."""
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "An event of a tallystick ledger",
+        **msgspec.json.schema(Event),
+    }
+    return json.dumps(schema, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def cli_page() -> str:

@@ -12,7 +12,7 @@ from tallystick import contracts
 from tallystick.cli import console
 from tallystick.cli.console import Json
 from tallystick.contracts.types import Contract
-from tallystick.errors import ContractError, Problem
+from tallystick.errors import ContractError, InputError, Problem
 
 # The empty text is a contract to the library (nothing declared, so nothing consequential runs); in a file it is a slip.
 _EMPTY: Final = Problem(line=1, column=1, pointer="", message="the file is empty", fix="start with `contract: NAME/1`")
@@ -38,6 +38,11 @@ def check(
             if not json:
                 for problem in bad.problems:
                     console.complain(f"{file}:{problem}")
+        except InputError as bad:  # not there, or not readable: the others are checked all the same
+            unread = Problem(line=0, column=0, pointer="", message=bad.message, fix=bad.fix)
+            results.append({"file": str(file), "ok": False, "problems": [msgspec.to_builtins(unread)]})
+            if not json:
+                console.complain(str(bad))
         else:
             summary = _summary(contract)
             results.append({"file": str(file), "ok": True, **summary, "problems": []})
@@ -62,7 +67,11 @@ def _summary(contract: Contract) -> dict[str, Any]:
 
 
 def _counts(summary: dict[str, Any]) -> str:
-    return (
-        f"{summary['tools']} tools ({len(summary['writes'])} write), {summary['conditions']} conditions, "
-        f"{summary['obligations']} obligations, {summary['answers']} answer slots"
+    return ", ".join(
+        (
+            f"{console.counted(summary['tools'], 'tool')} ({len(summary['writes'])} write)",
+            console.counted(summary["conditions"], "condition"),
+            console.counted(summary["obligations"], "obligation"),
+            console.counted(summary["answers"], "answer slot"),
+        )
     )

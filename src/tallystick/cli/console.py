@@ -8,15 +8,20 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from tallystick.errors import ContractError, TallystickError
 from tallystick.model import jsontext
 from tallystick.model.plaintext import printable
 
-Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on stdout, nothing else.")]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help='Print exactly one JSON object on stdout, nothing else; {"error": ...} for bad input.'),
+]
 
 
 def stdout() -> Console:
@@ -55,6 +60,21 @@ def complain(text: str) -> None:
     """Print the error line of a failed command on stderr."""
     console = stderr()
     console.print(Text.assemble(("error: ", "bold red"), printable(text, keep="\n")))
+
+
+def fail(bad: TallystickError, *, json: bool) -> None:
+    """Print the error a command ended with: on stderr, and with `--json` as the one object on stdout too."""
+    complain(str(bad))
+    if json:
+        found: dict[str, Any] = {"message": bad.message, "where": bad.where, "fix": bad.fix}
+        if isinstance(bad, ContractError):
+            found["problems"] = [msgspec.to_builtins(problem) for problem in bad.problems]
+        emit({"error": found})
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun: `1 trace`, `2 traces`."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def when(at: str) -> str:

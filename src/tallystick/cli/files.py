@@ -11,7 +11,7 @@ import typer
 
 from tallystick.cli import console
 from tallystick.cli.console import Json
-from tallystick.cli.runs import LedgerArgument, choose, reading
+from tallystick.cli.sources import LedgerArgument, choose, is_sqlite, reading
 from tallystick.errors import InputError
 from tallystick.ledger.export import export as write_export
 from tallystick.ledger.fsck import fsck
@@ -19,7 +19,7 @@ from tallystick.ledger.keys import load_public_key, signing_key
 from tallystick.ledger.verify import Verification
 from tallystick.ledger.verify import verify as verify_export
 
-_SQLITE: Final = b"SQLite format 3\x00"
+_HEADER_BYTES: Final = 4096
 
 
 def export(
@@ -91,6 +91,9 @@ def verify(
         if json:
             console.emit({"file": str(file), **_to_json(results[0])})
     if not json:
+        if not is_sqlite(file) and not results[0].ok and _was_never_an_export(file):
+            console.say(f"does not verify: {file} is no export of a run, and no ledger", style="bold red")
+            return 1
         for result in results:
             _print(result)
         if not results:
@@ -102,10 +105,11 @@ def verify(
     return 0 if all(r.ok for r in results) else 1
 
 
-def is_sqlite(file: Path) -> bool:
-    """Return whether `file` starts as SQLite files do, so that it is meant as a ledger."""
+def _was_never_an_export(file: Path) -> bool:
+    """Return whether nothing of an export's header is in the first line, so that its flaws need not be listed."""
     with file.open("rb") as stream:
-        return stream.read(len(_SQLITE)) == _SQLITE
+        head = stream.readline(_HEADER_BYTES)
+    return b'"format"' not in head and b"tallystick" not in head and b'"v":' not in head
 
 
 def _to_json(result: Verification) -> dict[str, Any]:

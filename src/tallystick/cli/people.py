@@ -10,36 +10,36 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tallystick.cli import console
 from tallystick.cli.console import Json
-from tallystick.cli.runs import LedgerArgument, choose, reading
-from tallystick.errors import InputError
+from tallystick.cli.sources import LedgerArgument, choose, reading, writing
+from tallystick.errors import InputError, TallystickError
 from tallystick.ledger.keys import public_bytes, signing_key
-from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
 from tallystick.model import jsontext
+from tallystick.model.events import Approval
 from tallystick.model.values import instant_of
-from tallystick.runtime.letters import Signed
+from tallystick.runtime.letters import Signed, read_letter
 from tallystick.runtime.listing import listed
 from tallystick.runtime.pending import Pending, pending
 from tallystick.runtime.principals import deliver, signed_approval, signed_settlement, view_of
 from tallystick.view import View
 from tallystick.view.records import CallRecord
 
+T = TypeVar("T")
 _SPAN: Final = re.compile(r"(\d{1,6})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 RunOption = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="Run id; may be left out where the ledger has one run.")
+    str | None,
+    typer.Option("--run", metavar="RUN", help="Run id; without it, every run of the ledger is looked at."),
 ]
 KeyOption = Annotated[
     Path | None, typer.Option("--key", metavar="FILE", help="The principal's signing key (Ed25519, PEM, mode 0600).")
@@ -72,19 +72,18 @@ def approve(
     again to use it.
     """
     with reading(ledger) as store:
-        chosen = choose(store, run, ledger)
-        view = view_of(store, chosen)
-    calls = pending(view, view.contract)
+        views = _views(store, run, ledger)
+        waits = [
+            (name, call, _posted(store, name, call))
+            for name, view in views.items()
+            for call in pending(view, view.contract)
+        ]
     if refusal is None:
-        _list_pending(chosen, calls, json=json)
+        _list_pending(run or _only(views), waits, json=json)
         return
-    call = next((c for c in calls if c.refusal == refusal), None)
-    if call is None:
-        raise InputError(
-            f"no call waits under the number {refusal}",
-            where=f"run `{chosen}`",
-            fix=f"`tallystick approve {ledger} --run {chosen}` lists what waits",
-        )
+    found = [(name, call) for name, call, _ in waits if call.refusal == refusal]
+    chosen, call = _one(found, f"waits under the number {refusal}", "approve", ledger, run)
+    view = views[chosen]
     who, signer = _signer(view, key, principal)
     decision: Literal["approve", "deny"] = "deny" if deny else "approve"
     body = signed_approval(
@@ -124,31 +123,27 @@ def settle(
     run: RunOption = None,
     key: KeyOption = None,
     principal: AsOption = None,
-    happened: Annotated[
-        bool | None, typer.Option("--happened/--did-not-happen", help="What the call in doubt came to.")
-    ] = None,
+    happened: Annotated[bool, typer.Option("--happened", help="The call in doubt took effect.")] = False,
+    did_not_happen: Annotated[bool, typer.Option("--did-not-happen", help="It did not.")] = False,
     text: Annotated[str, typer.Option("--note", metavar="TEXT", help="How you know; kept in the record.")] = "",
     json: Json = False,
 ) -> None:
     """Settle a call in doubt by a principal's signed word; without CALL, list the calls in doubt.
 
     A call is in doubt where nobody knows whether it took effect. Nothing like it runs, and no run is certified, until a
-    status query of the contract or a principal has settled it. Look before you sign.
+    status query of the contract or a principal has settled it. Look before you sign: what is settled stays so.
     """
+    if happened and did_not_happen:
+        raise InputError("`--happened` and `--did-not-happen` contradict each other", fix="give one of them")
     with reading(ledger) as store:
-        chosen = choose(store, run, ledger)
-        view = view_of(store, chosen)
-        doubtful = _doubtful(store, chosen, view)
+        views = _views(store, run, ledger)
+        doubtful = [(name, c) for name, v in views.items() for c in _doubtful(store, name, v).values()]
     if call is None:
-        _list_doubts(chosen, doubtful, json=json)
+        _list_doubts(run or _only(views), doubtful, json=json)
         return
-    if call not in doubtful:
-        raise InputError(
-            f"the call `{call}` is not in doubt",
-            where=f"run `{chosen}`",
-            fix=f"`tallystick settle {ledger} --run {chosen}` lists the calls that are",
-        )
-    if happened is None:
+    chosen, doubt = _one([d for d in doubtful if d[1].id == call], f"`{call}` is in doubt", "settle", ledger, run)
+    view = views[chosen]
+    if not happened and not did_not_happen:
         raise InputError("say what the call came to", fix="give --happened or --did-not-happen")
     who, signer = _signer(view, key, principal)
     body = signed_settlement(chosen, who, signer, call, "ok" if happened else "no_effect", text)
@@ -157,7 +152,59 @@ def settle(
         console.emit({"run": chosen, "call": call, "outcome": body.outcome, "principal": who, "recorded": told})
         return
     said = "it happened" if happened else "it did not happen"
-    console.say(f"settled by {who}: {doubtful[call].tool} ({call}): {said}; {_where(told)}")
+    console.say(f"settled by {who}: {doubt.tool} ({call}): {said}; {_where(told)}")
+
+
+def _views(store: Store, run: str | None, ledger: Path) -> dict[str, View]:
+    """Return the view of the run named, or of every run; one that cannot be read is named on stderr."""
+    if run is not None:
+        return {run: view_of(store, choose(store, run, ledger))}
+    names = [row.run for row in store.runs()]
+    if len(names) == 1:
+        return {names[0]: view_of(store, names[0])}
+    views = {}
+    for name in names:
+        try:
+            views[name] = view_of(store, name)
+        except TallystickError as bad:
+            console.complain(f"run {name}: {bad}")
+    return views
+
+
+def _only(views: dict[str, View]) -> str | None:
+    return next(iter(views)) if len(views) == 1 else None
+
+
+def _one(found: list[tuple[str, T]], what: str, command: str, ledger: Path, run: str | None) -> tuple[str, T]:
+    """Return the one call meant, with its run.
+
+    Raises:
+        InputError: there is none, or one in each of several runs.
+    """
+    named = f" --run {run}" if run is not None else ""
+    if not found:
+        raise InputError(
+            f"no call {what}",
+            where=f"run `{run}`" if run is not None else str(ledger),
+            fix=f"`tallystick {command} {ledger}{named}` lists what there is",
+        )
+    if len(found) > 1:
+        runs = ", ".join(f"`{name}`" for name, _ in found)
+        raise InputError(f"a call {what} in several runs: {runs}", where=str(ledger), fix="name the run with --run")
+    return found[0]
+
+
+def _posted(store: Store, run: str, call: Pending) -> str:
+    """Return the decision (`approve`, `deny`) that was posted about a call and not taken in yet, the newest, or ""."""
+    said = ""
+    for letter in store.posted(run):
+        try:
+            body = read_letter(letter.raw)
+        except InputError:
+            continue  # the run's writer records it as damage
+        if isinstance(body, Approval) and (body.tool, body.args_sha256) == (call.tool, call.args_sha256):
+            said = body.decision
+    return said
 
 
 def _doubtful(store: Store, run: str, view: View) -> dict[str, CallRecord]:
@@ -168,7 +215,7 @@ def _doubtful(store: Store, run: str, view: View) -> dict[str, CallRecord]:
 
 
 def _deliver(ledger: Path, run: str, body: Signed) -> bool:
-    with _writing(ledger) as store:
+    with writing(ledger) as store:
         return deliver(
             store,
             run,
@@ -179,21 +226,14 @@ def _deliver(ledger: Path, run: str, body: Signed) -> bool:
         )
 
 
-@contextmanager
-def _writing(ledger: Path) -> Iterator[SQLiteStore]:
-    store = SQLiteStore(ledger)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
 def _signer(view: View, key: Path | None, principal: str | None) -> tuple[str, Ed25519PrivateKey]:
     """Return who signs, and the key: the run's principal whose public key it is."""
     if key is None:
         raise InputError("this has to be signed", fix="give the principal's signing key with --key FILE")
     if not key.exists():  # `signing_key` would make one, which is no principal's
         raise InputError("there is no such key", where=str(key), fix="check the path")
+    if b"-----BEGIN" not in key.read_bytes()[:4096]:
+        raise InputError("not a key", where=str(key), fix="give the file that `tallystick keygen` wrote")
     signer = signing_key(key)
     public = public_bytes(signer)
     theirs = [p.id for p in view.task.principals if p.public_key == public]
@@ -221,20 +261,25 @@ def _instant(text: str | None) -> datetime | None:
     try:
         return instant_of(text)
     except ValueError:
-        raise InputError(
-            f"`{text}` is no span and no instant", where="--expires", fix="15m, 2h, 1d or 2026-12-01T12:00:00Z"
-        ) from None
+        why = "is in the past" if _SPAN.fullmatch(text.removeprefix("-")) else "is no span and no instant"
+        raise InputError(f"`{text}` {why}", where="--expires", fix="15m, 2h, 1d or 2026-12-01T12:00:00Z") from None
 
 
-def _list_pending(run: str, calls: tuple[Pending, ...], *, json: bool) -> None:
+def _list_pending(run: str | None, calls: list[tuple[str, Pending, str]], *, json: bool) -> None:
     if json:
-        console.emit({"run": run, "pending": [_pending_json(c) for c in calls]})
+        found = [{"run": name, **_pending_json(call), "posted": posted or None} for name, call, posted in calls]
+        console.emit({"run": run, "pending": found})
         return
     if not calls:
-        console.note(f"run {run}: no call waits for a principal")
-    for call in calls:
-        console.say(f"{call.refusal}  {call.tool}({jsontext.dumps(call.args)})")
+        whose = f"run {run}: no call" if run else "no call of any run"
+        console.note(f"{whose} waits for a principal")
+    for name, call, posted in calls:
+        whose = "" if run else f"  (run {name})"
+        console.say(f"{call.refusal}  {call.tool}({jsontext.dumps(call.args)}){whose}")
         console.say(f"   {', '.join(call.codes)}: {call.message}")
+        if posted:
+            done = "an approval" if posted == "approve" else "a denial"
+            console.say(f"   {done} is posted; the run's writer takes it in before its next decision")
 
 
 def _pending_json(call: Pending) -> dict[str, Any]:
@@ -249,19 +294,27 @@ def _pending_json(call: Pending) -> dict[str, Any]:
     }
 
 
-def _list_doubts(run: str, calls: dict[str, CallRecord], *, json: bool) -> None:
+def _list_doubts(run: str | None, calls: list[tuple[str, CallRecord]], *, json: bool) -> None:
     if json:
         found = [
-            {"call": c.id, "tool": c.tool, "args": c.args, "why": c.why, "at": c.at.isoformat() if c.at else None}
-            for c in calls.values()
+            {
+                "run": name,
+                "call": c.id,
+                "tool": c.tool,
+                "args": c.args,
+                "why": c.why,
+                "at": c.at.isoformat() if c.at else None,
+            }
+            for name, c in calls
         ]
         console.emit({"run": run, "in_doubt": found})
         return
     if not calls:
-        console.note(f"run {run}: nothing is in doubt")
-    for call in calls.values():
+        console.note(f"run {run}: nothing is in doubt" if run else "nothing is in doubt in any run")
+    for name, call in calls:
         at = f", {console.when(call.at.isoformat())}" if call.at else ""
-        console.say(f"{call.id}  {call.tool}({jsontext.dumps(call.args)}){at}")
+        whose = "" if run else f"  (run {name})"
+        console.say(f"{call.id}  {call.tool}({jsontext.dumps(call.args)}){at}{whose}")
         console.say(f"   {call.why or 'no receipt: nobody knows whether it took effect'}")
 
 

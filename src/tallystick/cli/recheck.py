@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
 from tallystick.cli import console
 from tallystick.cli.console import Json
-from tallystick.cli.files import is_sqlite
-from tallystick.cli.runs import choose, reading
-from tallystick.errors import InputError
-from tallystick.ledger.export import FORMAT
-from tallystick.ledger.store import Head, check_follows
-from tallystick.model import jsontext
-from tallystick.model.events import Sealed, unseal
+from tallystick.cli.sources import SourceArgument, choose, exported, is_sqlite, reading
+from tallystick.errors import InputError, LedgerError
 from tallystick.runtime.recheck import Recheck
 from tallystick.runtime.recheck import recheck as recheck_run
 
 
 def recheck(
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A ledger, or an export of a run.")],
+    source: SourceArgument,
     run: Annotated[
         str | None, typer.Argument(metavar="RUN", help="Run id, for a ledger; without one, every run of it.")
     ] = None,
@@ -30,54 +24,48 @@ def recheck(
 ) -> int:
     """Make every decision of a run again, from its record alone, and compare. Exits with 1 where one differs.
 
-    This shows that the decisions follow from the record. Whether the record is authentic is for `tallystick verify`.
+    This shows that the decisions follow from the record. Whether the record is authentic is for `tallystick verify`. A
+    run of a ledger that cannot be read is reported, and the others are rechecked all the same.
     """
+    results: list[Recheck | _Unread] = []
     if is_sqlite(source):
         with reading(source) as store:
             wanted = [row.run for row in store.runs()] if run is None else [choose(store, run, source)]
-            results = [recheck_run(store.events(name)) for name in wanted]
+            for name in wanted:
+                try:
+                    results.append(recheck_run(store.events(name)))
+                except (InputError, LedgerError) as bad:
+                    results.append(_Unread(run=name, error=str(bad)))
     elif run is not None:
         raise InputError("an export holds one run, so none is named", where=str(source), fix="leave RUN out")
     else:
-        results = [recheck_run(exported(source))]
+        results.append(recheck_run(exported(source)))
     if json:
         console.emit({"reproduces": all(r.reproduces for r in results), "runs": [r.to_json() for r in results]})
     else:
         for result in results:
             _print(result)
+        if not results:
+            console.note("the ledger has no runs")
     return 0 if all(r.reproduces for r in results) else 1
 
 
-def exported(file: Path) -> Iterator[Sealed]:
-    """Yield the events of an export, each checked to continue the one before it.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Unread:
+    """A run that could not be rechecked, because its record cannot be read."""
 
-    Raises:
-        InputError: it is no export, or a line of it is no event; `tallystick verify` says more.
-        LedgerError: an event does not continue the chain.
-    """
-    fix = f"see what `tallystick verify {file}` says"
-    head = Head()
-    with file.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            where = f"{file}:{number}"
-            if number == 1:
-                header = jsontext.loads(line, where=where)
-                if not isinstance(header, dict) or header.get("format") != FORMAT:
-                    raise InputError("not an export of a run", where=str(file), fix="give a ledger or an export")
-                continue
-            if line.startswith(b'{"checkpoint":'):
-                return
-            try:
-                sealed = unseal(line.removesuffix(b"\n"))
-            except InputError as bad:
-                raise InputError(bad.message, where=where, fix=fix) from None
-            check_follows(sealed, head)
-            head = Head(seq=sealed.event.seq, digest=sealed.digest)
-            yield sealed
-    raise InputError("the export has no end", where=str(file), fix=fix)
+    run: str
+    error: str
+    reproduces: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"run": self.run, "reproduces": False, "error": self.error}
 
 
-def _print(result: Recheck) -> None:
+def _print(result: Recheck | _Unread) -> None:
+    if isinstance(result, _Unread):
+        console.say(f"run {result.run} cannot be rechecked: {result.error}", style="bold red")
+        return
     if result.other_semantics:
         console.say(f"run {result.run}: judged under other semantics, `{result.semantics}`; nothing compared")
         return

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
@@ -15,56 +14,38 @@ from rich.text import Text
 
 from tallystick.cli import console, timeline
 from tallystick.cli.console import Json
+from tallystick.cli.sources import SourceArgument, choose, exported, folded, is_sqlite, reading
 from tallystick.errors import InputError
-from tallystick.gates.stage import Standing, stage_of
-from tallystick.ledger.sqlite import SQLiteStore
-from tallystick.ledger.store import Store
+from tallystick.gates.stage import Stage, Standing, stage_of
+from tallystick.model.events import Sealed
 from tallystick.model.plaintext import printable
 from tallystick.runtime.listing import listed
-from tallystick.runtime.principals import view_of
 
-LedgerOption = Annotated[Path, typer.Option("--ledger", metavar="FILE", help="The ledger file.")]
-LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.")]
-
-
-@contextmanager
-def reading(ledger: Path) -> Iterator[SQLiteStore]:
-    """Open `ledger` for reading, and close it again."""
-    store = SQLiteStore(ledger, read_only=True)
-    try:
-        yield store
-    finally:
-        store.close()
+STAGES: Final[Mapping[Stage, str]] = {
+    Stage.NEEDS_INFO: "needs information",
+    Stage.READY: "ready",
+    Stage.POST_OBS: "post-observation",
+    Stage.COMPLETED: "completed",
+}
+"""The glossary's words for the stages."""
 
 
-def choose(store: Store, run: str | None, ledger: Path) -> str:
-    """Return `run` if the ledger has it, or the ledger's only run where none is named.
-
-    Raises:
-        InputError: no such run, or none named and there is not exactly one.
-    """
-    known = [row.run for row in store.runs()]
-    if run is None:
-        if len(known) == 1:
-            return known[0]
-        raise InputError(
-            f"the ledger has {len(known)} runs, and none was named",
-            where=str(ledger),
-            fix=f"name one; `tallystick runs --ledger {ledger}` lists them",
-        )
-    if run not in known:
-        raise InputError(
-            f"there is no run `{run}`", where=str(ledger), fix=f"`tallystick runs --ledger {ledger}` lists them"
-        )
-    return run
-
-
-def runs(ledger: LedgerOption, json: Json = False) -> None:
+def runs(
+    ledger: Annotated[Path | None, typer.Argument(metavar="LEDGER", help="The ledger file.")] = None,
+    option: Annotated[Path | None, typer.Option("--ledger", metavar="FILE", help="The same, as an option.")] = None,
+    json: Json = False,
+) -> None:
     """List the runs of a ledger, oldest first, with their final status.
 
     A run that has not ended is live (a process is writing it), left (given back, to be resumed) or lost (its process
-    was killed or cut off, and another may take it over).
+    was killed or cut off, and another may take it over). What is listed is not verified.
     """
+    if ledger is None:
+        ledger = option
+    elif option is not None:
+        raise InputError("the ledger is named twice", where="--ledger", fix="name it once: `tallystick runs FILE`")
+    if ledger is None:
+        raise InputError("no ledger is named", fix="`tallystick runs FILE`")
     with reading(ledger) as store:
         rows = listed(store, datetime.now(UTC))
     if json:
@@ -82,7 +63,8 @@ def runs(ledger: LedgerOption, json: Json = False) -> None:
                         "letters": one.letters,
                     }
                     for one in rows
-                ]
+                ],
+                "verified": False,
             }
         )
         return
@@ -98,12 +80,13 @@ def runs(ledger: LedgerOption, json: Json = False) -> None:
         cells = (row.run, row.status or one.standing, started, str(row.events), row.parent or "")
         table.add_row(*(Text(printable(cell)) for cell in cells))
     console.stdout().print(table)
+    console.note(f"as the ledger lists them; `tallystick verify {ledger}` checks every event")
 
 
 def show(
-    ledger: LedgerArgument,
+    source: SourceArgument,
     run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Run id; may be left out where the ledger has one run.")
+        str | None, typer.Argument(metavar="RUN", help="Run id; may be left out where there is only one run.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -111,28 +94,38 @@ def show(
 
     Under it the stage of the task by the record: what is done, what is open, and what is in doubt.
     """
-    with reading(ledger) as store:
-        chosen = choose(store, run, ledger)
-        stage = _stage(store, chosen)
-        shown = timeline.lines(sealed.event for sealed in store.events(chosen))
-        if json:
-            events = [timeline.to_json(line) for line in shown]
-            console.emit({"run": chosen, "events": events, "stage": msgspec.to_builtins(stage)})
-            return
-        for line in shown:
-            timeline.draw(line)
+    if is_sqlite(source):
+        with reading(source) as store:
+            chosen = choose(store, run, source)
+            _show(chosen, lambda: store.events(chosen), json=json)
+        return
+    chosen = next((sealed.event.run for sealed in exported(source)), "")
+    if run is not None and run != chosen:
+        raise InputError(f"the export is of the run `{chosen}`", where=str(source), fix="leave RUN out")
+    _show(chosen, lambda: exported(source), json=json)
+
+
+def _show(run: str, events: Callable[[], Iterator[Sealed]], *, json: bool) -> None:
+    stage = _stage(events)
+    shown = timeline.lines(sealed.event for sealed in events())
+    if json:
+        found = [timeline.to_json(line) for line in shown]
+        console.emit({"run": run, "events": found, "stage": msgspec.to_builtins(stage)})
+        return
+    for line in shown:
+        timeline.draw(line)
     if stage is None:
         console.note("no stage: the run is judged by rules or a contract that this version cannot read")
         return
-    console.say(f"stage by the record: {stage.stage.replace('_', ' ')}", style="bold")
+    console.say(f"stage by the record: {STAGES[stage.stage]}", style="bold")
     for name, ids in (("done", stage.done), ("open", stage.open), ("in doubt", stage.in_doubt)):
         if ids:
             console.say(f"  {name}: {', '.join(ids)}")
 
 
-def _stage(store: Store, run: str) -> Standing | None:
+def _stage(events: Callable[[], Iterator[Sealed]]) -> Standing | None:
     try:
-        view = view_of(store, run)
+        view = folded(events())
     except InputError:  # other semantics, or a contract this version cannot read; the events can be shown all the same
         return None
     return stage_of(view, view.contract)
