@@ -259,14 +259,14 @@ def contract_of(number: int) -> Contract:
         ),
     )
     conditions, kept, owes, closed = _conditions(rng), rng.random() < 0.25, _owes(rng), rng.random() < 0.9
-    undoing = rng.choice(((), (), ("refund",), ("pay",)))
+    undoing = rng.choice(((), ("refund",), ("refund", "pay", "send")))
     return Contract(
         name="desk",
         version="1",
         text="",
         sha256="",
         entities=ENTITIES,
-        tools={t.name: replace(t, undone_by=undoing if t.name == "pay" else ()) for t in tools},
+        tools={t.name: replace(t, undone_by=undoing if t.name in ("pay", "refund") else ()) for t in tools},
         conditions=conditions,
         exclusive=exclusive if kept else (),
         owes=owes,
