@@ -82,7 +82,7 @@ VERBS: Final[Mapping[str, Mapping[str, str]]] = {
         "share": "share",
     },
 }
-"""Suite → kind of action → words of the tools' own descriptions that ask for it. A guess, and a generous one."""
+"""Suite → kind of action → words that ask for it: the tools' own, and a few of the user prompts'. A generous guess."""
 
 
 @dataclass(frozen=True, kw_only=True)
