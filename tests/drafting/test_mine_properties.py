@@ -124,6 +124,20 @@ def test_a_rejection_counts_as_harmless_only_where_nothing_speaks_against_it() -
     assert "reads show a change around t004 m2.c0" in lying.text
 
 
+def test_an_answer_that_is_not_final_by_its_own_word_is_pending() -> None:
+    """A queued job is under way, not done and not in doubt."""
+    runs = []
+    for n in range(3):
+        run = Run(n=n)
+        run.say("user", "Start it.")
+        run.do(("start_export", {"export_id": f"E-{n}"}, {"status": "queued", "export_id": f"E-{n}"}))
+        runs.append(run.trace())
+    made = mine(runs, name="jobs").contract.tools["start_export"]
+    assert made.pending is not None
+    assert made.pending.source == 'result.status == "queued"'
+    assert made.ok is None
+
+
 def test_nothing_to_learn_from_is_an_input_error() -> None:
     """No call, or a support of nothing, is one clear error."""
     run = Run(n=1)

@@ -71,6 +71,12 @@ def test_the_benchmark_counts_each_trajectory_once(shared: Path, root: Path) -> 
         import mining
     finally:
         sys.path.pop(0)
+    variants = (
+        "112-strategy_medical_domestic_change",
+        "7-challenge_strategy_medical_state",
+        "9-hard_strategy_medical_x",
+    )
+    assert {mining.family_of(name) for name in variants} == {"strategy_medical"}
     for domain in DOMAINS:
         names = sorted(p.stem for p in (shared / "data" / "state-bench" / "trajectories" / domain).glob("*.json"))
         fold = mining.folds_of(names)

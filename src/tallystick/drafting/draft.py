@@ -89,7 +89,7 @@ def sheet_of(specs: Mapping[str, ToolSpec], title: str) -> tuple[Sheet, list[str
         tool = ToolSheet(name=name, writes=writes, intro=sentence(spec.description))
         _say_effect(tool, spec, because)
         args = args_of(spec)
-        tool.put("args", {arg: text for arg, (text, _) in args.items()}, args_remark(args))
+        tool.put("args", {arg: text for arg, (text, _) in args.items()}, args_remark(args) if writes else "")
         addressed = _entities(spec, args, writes)
         _address(tool, sheet, addressed, guess=not spec.targets)
         _pages(tool, spec)

@@ -25,6 +25,7 @@ class Outcomes:
 
     ok: str | None = None
     ok_tally: Tally = field(default_factory=Tally)
+    pending: str | None = None
     no_effect: str | None = None
     no_effect_tally: Tally = field(default_factory=Tally)
     remarks: list[str] = field(default_factory=list)
@@ -60,9 +61,18 @@ def outcomes_of(usage: Usage, corpus: Corpus) -> Outcomes:
     key = _state_key(done)
     if key is not None:
         _success(found, usage, key, done, shown)
+    _unfinished(found, usage)
     _rejections(found, usage, corpus)
     _echoes(found, [*done, *shown])
     return found
+
+
+def _unfinished(found: Outcomes, usage: Usage) -> None:
+    """An answer that is not final by its own word (queued, in progress)."""
+    cases = [s for s in usage.of("write") if s.came == "pending"]
+    key = _state_key(cases)
+    if key is not None:
+        found.pending = _among(key, {s.value[key] for s in cases})
 
 
 def _state_key(samples: Sequence[Sample]) -> str | None:

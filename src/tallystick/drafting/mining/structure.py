@@ -9,7 +9,7 @@ from typing import Any
 from tallystick.audit.step import is_id_name
 from tallystick.audit.tools import words_of
 from tallystick.contracts.typetext import type_of
-from tallystick.drafting.draft import args_of, effect_with, sentence
+from tallystick.drafting.draft import args_of, args_remark, effect_with, sentence
 from tallystick.drafting.mining.corpus import Corpus, Usage
 from tallystick.drafting.mining.kinds import KindAt, Kinds, args_seen, type_name
 from tallystick.drafting.mining.outcomes import Outcomes, outcomes_of
@@ -47,7 +47,8 @@ def structure_of(corpus: Corpus, kinds: Kinds, name: str) -> Structure:
         page = ToolSheet(name=tool, writes=usage.writes, intro=_intro(usage))
         made.outcomes[tool] = outcomes_of(usage, corpus)
         _effect(page, usage)
-        page.put("args", _args(usage))
+        args = _args(usage)
+        page.put("args", args, args_remark({arg: (text, False) for arg, text in args.items()}) if page.writes else "")
         _address(made, page, usage, kinds)
         for place in kinds.places[tool]:
             page.yields.append(_yield(place))
@@ -97,7 +98,7 @@ def _effect(page: ToolSheet, usage: Usage) -> None:
 def _args(usage: Usage) -> dict[str, str]:
     """Return each argument's type: as declared where every good call fits that, else what the calls show."""
     declared = args_of(usage.spec) if usage.spec is not None else {}
-    good = [s for s in usage.samples if s.good]
+    good = [s for s in usage.samples if s.came not in ("error", "rejected", "none")]
     found = {}
     for arg in args_seen(usage):
         values = [s.args[arg] for s in good if arg in s.args]
@@ -143,6 +144,7 @@ def _results(page: ToolSheet, outcomes: Outcomes) -> None:
     page.put("ok", outcomes.ok, f"{len(outcomes.ok_tally.held)} good answers, no other" if outcomes.ok else "")
     cases = len(outcomes.no_effect_tally.held)
     page.put("no_effect", outcomes.no_effect, f"guess: {cases} seen" if outcomes.no_effect else "")
+    page.put("pending", outcomes.pending, "guess: by its own word it is not finished" if outcomes.pending else "")
     page.put("echoes", outcomes.echoes)
     page.remarks.extend(outcomes.remarks)
 

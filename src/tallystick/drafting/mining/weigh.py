@@ -11,7 +11,7 @@ from typing import Final
 from tallystick.contracts import build
 from tallystick.contracts.types import Contract
 from tallystick.drafting.counts import SURE, Tally
-from tallystick.drafting.mining.candidates import USUAL, Candidate
+from tallystick.drafting.mining.candidate import USUAL, Candidate
 from tallystick.drafting.mining.corpus import Corpus
 from tallystick.drafting.mining.structure import Structure
 from tallystick.drafting.mining.witness import count

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from tallystick.audit.contract import Moment, moments
 from tallystick.contracts.types import Contract, Requirement
@@ -15,6 +16,9 @@ from tallystick.gates.scope import Scope, scopes_of
 from tallystick.model.pointer import join
 from tallystick.model.trace import Trace
 from tallystick.view import View
+
+MAX_OTHERS: Final = 200
+"""Entities of a kind that are looked at for what an argument might have been instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +40,7 @@ class Success:
         args: typed arguments; `raw` as they were sent.
         facts: name in expressions → field → value, for entities whose facts are not void.
         ids: name in expressions → the entity's id.
-        others: kind → field → values known at that moment over all entities of the kind.
+        others: kind → field → values known at that moment over entities of the kind, `MAX_OTHERS` at most.
         receipts: good receipts before it, oldest first.
     """
 
@@ -72,11 +76,12 @@ def witness(traces: Mapping[str, Trace], contract: Contract) -> Witness:
     found = Witness()
     for label, trace in traces.items():
         made: list[tuple[str, Success]] = []
+        known: dict[str, Known] = {}
         view: View | None = None
         for moment in moments(trace, contract):
             view = moment.view
             if moment.call.tool in contract.tools:
-                made.append((moment.call.id, _success(label, moment, contract)))
+                made.append((moment.call.id, _success(label, moment, contract, known)))
         if view is None:
             view = _end(trace, contract)
         for call, success in made:
@@ -84,7 +89,7 @@ def witness(traces: Mapping[str, Trace], contract: Contract) -> Witness:
             if record is not None and record.outcome in ("ok", "partial"):
                 found.successes.setdefault(success.tool, []).append(success)
                 found.changed.update((label, ref.kind, ref.id) for ref in success.targets)
-        found.read[label] = [(r.tool, r.args) for r in _receipts(view) if r.effect == "read"]
+        found.read[label] = [(r.tool, r.args) for r in _receipts(view, known) if r.effect == "read"]
         for kind in contract.entities:
             for ref in view.entities(kind):
                 found.entities[label, kind, ref.id] = {
@@ -103,7 +108,7 @@ def _end(trace: Trace, contract: Contract) -> View:
     return view
 
 
-def _success(label: str, moment: Moment, contract: Contract) -> Success:
+def _success(label: str, moment: Moment, contract: Contract, known: dict[str, Known]) -> Success:
     tool = contract.tools[moment.call.tool]
     scope = next(scopes_of(moment.view, contract, tool, moment.proposal))
     facts: dict[str, dict[str, Any]] = {}
@@ -117,7 +122,7 @@ def _success(label: str, moment: Moment, contract: Contract) -> Success:
     others: dict[str, dict[str, list[Any]]] = {}
     for kind in dict.fromkeys(ref.kind for ref in scope.entities.values()):
         by_field = others.setdefault(kind, {})
-        for ref in moment.view.entities(kind):
+        for ref in islice(moment.view.entities(kind), MAX_OTHERS):
             for name, fact in moment.view.facts(ref).items():
                 by_field.setdefault(name, []).append(fact.value)
     return Success(
@@ -128,21 +133,25 @@ def _success(label: str, moment: Moment, contract: Contract) -> Success:
         facts=facts,
         ids={alias: ref.id for alias, ref in scope.entities.items()},
         others=others,
-        receipts=tuple(_receipts(moment.view)),
+        receipts=tuple(_receipts(moment.view, known)),
         targets=frozenset(scope.entities[e.alias] for e in tool.target if e.alias in scope.entities),
     )
 
 
-def _receipts(view: View) -> Iterator[Known]:
+def _receipts(view: View, known: dict[str, Known]) -> Iterator[Known]:
+    """Yield the good receipts so far; `known` keeps them by id, so that a long run holds each once."""
     for record in view.receipts:
-        if record.good and record.call is not None:
-            yield Known(
+        if not record.good or record.call is None:
+            continue
+        if record.id not in known:
+            known[record.id] = Known(
                 tool=record.call.tool,
                 effect=record.call.effect,
                 args=record.call.args,
                 leaves=dict(_leaves(record.value, ())),
                 targets=frozenset(record.call.targets),
             )
+        yield known[record.id]
 
 
 def _leaves(value: Any, at: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
