@@ -206,3 +206,55 @@ def test_a_server_that_has_ended_is_told_to_whoever_waits() -> None:
     bench.request(2, "ping")
     assert bench.answer()["error"]["code"] == -32000
     assert bench.sent == []
+
+
+@pytest.mark.parametrize("tool", ["get_invoice", "refund"])
+def test_our_own_failure_after_the_tool_ran_still_gives_the_client_what_came_back(
+    monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    bench = Bench()
+    bench.call(1, tool, {"invoice_id": "I-7"})
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(bench.run._calls, "_conclude", broken)
+    bench.result(1, {"status": "refunded"})
+    assert json.loads(bench.answer()["result"]["content"][0]["text"]) == {"status": "refunded"}
+    bench.request(2, "ping")
+    assert bench.sent[-1] == b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n'
+
+
+def test_our_own_failure_while_doubt_is_settled_is_told_and_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+    bench.read()
+    bench.call(1, "pay", {"invoice_id": "I-7", "amount": "420.00"})
+    bench.result(1, "lost", isError=True)
+    bench.sent.clear()
+    bench.got.clear()
+    bench.call(2, "pay", {"invoice_id": "I-7", "amount": "420.00"})
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(bench.run._calls, "_conclude", broken)
+    bench.result(bench.forwarded()["id"], {"count": 1})
+    answer = bench.answer()
+    assert (answer["id"], answer["error"]["code"]) == (2, -32603)
+    assert "did not run" in answer["error"]["message"]
+
+
+def test_a_line_of_the_server_that_breaks_us_does_not_take_the_next_one_with_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench()
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(bench.session, "_about", broken)
+    bench.server({"jsonrpc": "2.0", "method": "notifications/x"})
+    assert "ZeroDivisionError" in caplog.text
+    bench.request(1, "ping")
+    bench.server({"jsonrpc": "2.0", "id": 1, "result": {}})
+    assert bench.answer() == {"jsonrpc": "2.0", "id": 1, "result": {}}

@@ -84,12 +84,14 @@ class GuardedCalls:
             args_text=asked.args_text,
             native_id=id_ if isinstance(id_, str) else str(id_),
         )
-        asked.flight = Flight(steps, partial(self._ask, asked, mine), partial(self._came_of, asked), self._wires.later)
-        try:
-            asked.flight.start()
-        except Exception:
-            self._asked.pop(id_, None)
-            raise
+        asked.flight = Flight(
+            steps,
+            partial(self._ask, asked, mine),
+            partial(self._came_of, asked),
+            partial(self._broke, asked),
+            self._wires.later,
+        )
+        asked.flight.start()
 
     def _ask(self, asked: Asked, mine: Remote, flight: Flight[Any], execution: Execution) -> None:
         if execution.fn is not mine:
@@ -145,24 +147,12 @@ class GuardedCalls:
             # Nothing is in doubt about a read, so its reader need not wait for the receipt. It is written before any
             # other line is looked at; a write's is written before anybody learns of the effect.
             self._session.answer(leg.reply_to, line)
-        self._land(leg, answer.result)
+        leg.flight.landed(answer.result)
         return True
 
     def _only_reads(self, leg: Leg) -> bool:
         tool = self._run.contract.tools.get(leg.tool)
         return tool is not None and effect_of(tool, leg.args) == "read"
-
-    def _land(self, leg: Leg, result: ToolResult) -> None:
-        try:
-            leg.flight.landed(result)
-        except Exception as bad:
-            if leg.reply_to is not None and self._only_reads(leg):
-                self._asked.pop(leg.reply_to, None)
-            elif leg.reply_to is not None and leg.answer:
-                self._asked.pop(leg.reply_to, None)
-                self._session.answer(leg.reply_to, leg.answer)
-            else:
-                raise RuntimeError(f"a result could not be recorded: {type(bad).__name__}") from bad
 
     def _came_of(self, asked: Asked, outcome: Outcome) -> None:
         """Answer the client, now that the record is written."""
@@ -193,6 +183,17 @@ class GuardedCalls:
             id_, text, outcome.to_json(), is_error=not outcome.recorded, structured=structured, modern=asked.modern
         )
         self._session.answer(id_, line)
+
+    def _broke(self, asked: Asked, bad: Exception) -> None:
+        """An exception of our own: unsent, the call did not run; answered, the client gets what came back."""
+        leg = asked.leg
+        id_ = leg.reply_to if leg is not None else asked.frame.id
+        if id_ is None or self._asked.pop(id_, None) is None or asked.cancelled:
+            return
+        if leg is None or not leg.answer:
+            self._session.failed(id_, bad, sent=leg is not None)
+        elif not self._only_reads(leg):
+            self._session.answer(id_, leg.answer)
 
     # ------------------------------------------------------------------ waits that are given up
 
@@ -241,10 +242,6 @@ class GuardedCalls:
             leg.stop_clock()
             self._start_clock(id_, leg)
 
-    def was_sent(self, id_: Id) -> bool:
-        """Whether this request of the client is at the server."""
-        return id_ in self._legs.by_id
-
     @staticmethod
     def _stop_clock(leg: Leg) -> None:
         if leg.stop_clock is not None:
@@ -260,7 +257,7 @@ class GuardedCalls:
             return
         if method == "tasks/result":
             del self._legs.tasks[task]
-            self._land(leg, answer_of(frame.result, b"").result)
+            leg.flight.landed(answer_of(frame.result, b"").result)
         else:
             self.task_status(frame.result, task)
 
@@ -275,10 +272,10 @@ class GuardedCalls:
             return
         if told.status == "completed" and bytes(told.result):
             del self._legs.tasks[told.id or task]
-            self._land(leg, answer_of(bytes(told.result), b"").result)
+            leg.flight.landed(answer_of(bytes(told.result), b"").result)
         elif told.status in _OVER:
             del self._legs.tasks[told.id or task]
-            self._land(leg, ToolResult(value=raw, flag="error"))
+            leg.flight.landed(ToolResult(value=raw, flag="error"))
 
 
 def _with_arguments(asked: Asked, execution: Execution) -> bytes:

@@ -36,6 +36,7 @@ class Flight(Generic[T]):
         steps: its steps.
         ask: called with the execution when a tool has to be asked; whoever answers calls `landed` or `lost`.
         then: called with what the steps return. Not called for a flight that was dropped.
+        failed: called with an exception of our own, wherever it struck; the flight is over then.
         later: for waiting until a parallel identical call has its receipt.
     """
 
@@ -44,11 +45,13 @@ class Flight(Generic[T]):
         steps: Steps[T],
         ask: Callable[[Flight[T], Execution], None],
         then: Callable[[T], None],
+        failed: Callable[[Exception], None],
         later: Later,
     ) -> None:
         self._steps = steps
         self._ask = ask
         self._then = then
+        self._failed = failed
         self._later = later
         self._execution: Execution | None = None
         self._future: Future[Any] | None = None
@@ -106,6 +109,12 @@ class Flight(Generic[T]):
         self._go(lambda: self._steps.send(ran))
 
     def _go(self, first: Callable[[], Any]) -> None:
+        try:
+            self._take(first)
+        except Exception as bad:  # noqa: BLE001 - nobody above can tell whose call this was
+            self._failed(bad)
+
+    def _take(self, first: Callable[[], Any]) -> None:
         take = first
         while True:
             try:

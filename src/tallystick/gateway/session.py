@@ -8,9 +8,11 @@ Sources: MCP 2025-11-25 and 2026-07-28 (tools, cancellation, progress, tasks, mu
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -42,6 +44,7 @@ from tallystick.model import jsontext
 from tallystick.runtime.outcome import Finish
 from tallystick.runtime.run import Run
 
+_LOG: Final = logging.getLogger(__name__)
 STRICT: Final = frozenset(
     {"tools/call", "tools/list", "tasks/get", "tasks/result", "tasks/cancel", "notifications/cancelled"}
 )
@@ -103,6 +106,12 @@ class Session:
     def from_client(self, raw: bytes) -> None:
         """Take one line of the client, without its end."""
         try:
+            self._from_client(raw)
+        except Exception as bad:  # noqa: BLE001 - one line must not take the others with it
+            _LOG.error("a line of the client could not be handled: %s", type(bad).__name__)
+
+    def _from_client(self, raw: bytes) -> None:
+        try:
             frame = read_client(raw, STRICT)
         except GarbledError as bad:
             # An id that is in use belongs to another request; answering under it would answer that one.
@@ -155,12 +164,12 @@ class Session:
                 if isinstance(task, str):
                     self._task_of[id_] = task
         except Exception as bad:  # noqa: BLE001 - our own exception: the call did not run, and the client is told so
-            self._failed(id_, bad)
+            self.failed(id_, bad)
             return
         self._forward(frame)
 
-    def _failed(self, id_: Id, bad: Exception) -> None:
-        sent = self._calls.was_sent(id_)
+    def failed(self, id_: Id, bad: Exception, *, sent: bool = False) -> None:
+        """Answer a request with an exception of our own; `sent` says whether the server was asked."""
         said = "it is not known whether the call ran" if sent else "the call did not run"
         text = bad.message if isinstance(bad, (InputError, LedgerError)) else type(bad).__name__
         self.answer(id_, error_line(id_, INTERNAL_ERROR, f"the gateway failed ({text}); {said}"))
@@ -258,7 +267,7 @@ class Session:
             self.answer(id_, line)
 
         steps = self.run.finish_steps(args.get("text", ""), args.get("claims", {}), args.get("outcome", "acted"))
-        Flight(steps, self._calls.ask_for_runtime, then, self._wires.later).start()
+        Flight(steps, self._calls.ask_for_runtime, then, partial(self.failed, id_), self._wires.later).start()
 
     # ------------------------------------------------------------------ tools/list
 
@@ -315,7 +324,7 @@ class Session:
                 try:
                     then(problem)
                 except Exception as bad:  # noqa: BLE001 - our own exception: the call did not run
-                    self._failed(id_, bad)
+                    self.failed(id_, bad)
 
         number = self.ask("tools/list", {}, page)
 
@@ -329,6 +338,12 @@ class Session:
 
     def from_server(self, raw: bytes) -> None:
         """Take one line of the server, without its end."""
+        try:
+            self._from_server(raw)
+        except Exception as bad:  # noqa: BLE001 - one line must not take the others with it
+            _LOG.error("a line of the server could not be handled: %s", type(bad).__name__)
+
+    def _from_server(self, raw: bytes) -> None:
         line = raw + b"\n"
         frame = read_server(raw)
         if frame is None:
