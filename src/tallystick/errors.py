@@ -50,12 +50,13 @@ class Problem:
 
 
 class ContractError(InputError):
-    """A contract or task is invalid. Carries every problem found, not only the first."""
+    """A contract or task is invalid. Carries every problem found, not only the first; `what` says in which."""
 
-    def __init__(self, problems: tuple[Problem, ...], *, source: str | None = None) -> None:
+    def __init__(self, problems: tuple[Problem, ...], *, source: str | None = None, what: str = "contract") -> None:
         self.problems = problems
         self.source = source
-        head = f"{len(problems)} problem{'' if len(problems) == 1 else 's'} in the contract"
+        self.what = what
+        head = f"{len(problems)} problem{'' if len(problems) == 1 else 's'} in the {what}"
         super().__init__("\n".join([head, *(f"  {p}" for p in problems)]), where=source)
 
 

@@ -14,8 +14,9 @@ from tallystick.model.pointer import join
 class Report:
     """The problems of one text. Reading goes on after each, so that all are found at once."""
 
-    def __init__(self, text: Text, source: str | None) -> None:
+    def __init__(self, text: Text, source: str | None, what: str = "contract") -> None:
         self.text = text
+        self.what = what
         self.source = source
         self.problems: list[Problem] = []
 
@@ -52,7 +53,7 @@ class Report:
         """
         if self.problems:
             ordered = sorted(dict.fromkeys(self.problems), key=lambda p: (p.line, p.column, p.pointer))
-            raise ContractError(tuple(ordered), source=self.source)
+            raise ContractError(tuple(ordered), source=self.source, what=self.what)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -37,15 +37,27 @@ def load_task(source: FilePath | str | bytes | Mapping[str, Any], contract: Cont
             text = read(jsontext.dumps(dict(source)))
         except InputError as bad:
             problem = Problem(line=0, column=0, pointer="", message=bad.message)
-            raise ContractError((problem,)) from None
+            raise ContractError((problem,), what="task") from None
     else:
         raw = source if isinstance(source, (str, bytes)) else file_bytes(source)
         name = str(source) if isinstance(source, FilePath) else None
         plain_text = decode(raw, name)
         text = read(plain_text, name) if plain_text.strip() else Text({})
-    report = Report(text, name)
-    if isinstance(source, str) and isinstance(text.value, str):
-        report.add((), "a string is the task's text, and this is none", "name a file by a `pathlib.Path`")
+    report = Report(text, name, "task")
+    if isinstance(text.value, str):
+        said = text.value if len(text.value) <= 60 else text.value[:59] + "…"
+        words = jsontext.dumps({"request": said})
+        raise ContractError(
+            (Problem(line=0, column=0, pointer="", message=f"`{said}` is no task: words alone say nothing that is owed",
+                     fix=f"{words} for the requester's words; a `pathlib.Path` for a file"),),
+            source=name, what="task",
+        )  # fmt: skip
+    if isinstance(text.value, Mapping):
+        for key in text.value:
+            if key in contract.inputs and key not in TASK_FILE.known:
+                report.add(
+                    (key,), f"`{key}` is a task input", f"put it under `bindings`: {{bindings: {{{key}: …}}}}", key=True
+                )
         report.close()
     TASK_FILE.check(text.value, (), report)
     report.close()

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, Literal, Protocol
 
+from tallystick.contracts.keys import KEY_BYTES, public_key_of
+from tallystick.errors import InputError
 from tallystick.model.proposal import Quantifier
 from tallystick.model.values import Type
 
@@ -357,11 +360,48 @@ class Contract:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Principal:
-    """Who may approve, waive or settle, and the raw Ed25519 public key that proves it."""
+    """Who may approve, waive or settle, and the Ed25519 public key that proves it.
+
+    Attributes:
+        id: who they are.
+        role: what they may decide, as the contract's `needs_approval` and `authority` name it.
+        public_key: the key's 32 raw bytes; `from_key` reads PEM, hexadecimal digits and key files.
+
+    Raises:
+        InputError: an empty id or role, or a key that is not 32 bytes.
+    """
 
     id: str
     role: str
     public_key: bytes
+
+    def __post_init__(self) -> None:
+        for name, given in (("id", self.id), ("role", self.role)):
+            if not isinstance(given, str) or not given.strip():
+                raise InputError(f"`{given}` is no {name} of a principal", where=f"Principal: {name}", fix="a text")
+        key: object = self.public_key
+        if not isinstance(key, bytes) or len(key) != KEY_BYTES:
+            what = f"{len(key)} bytes" if isinstance(key, bytes) else f"a {type(key).__name__}"
+            raise InputError(
+                f"{what} is no raw public key, which has {KEY_BYTES} bytes",
+                where="Principal: public_key",
+                fix="`Principal.from_key(id, role, key)` reads PEM, hexadecimal digits and key files",
+            )
+
+    @classmethod
+    def from_key(cls, id: str, role: str, key: str | bytes | PathLike[str]) -> Principal:  # noqa: A002 - as the field
+        """Return a principal by a public key as people hold it.
+
+        Args:
+            id: who they are.
+            role: what they may decide.
+            key: a path of a key file (`.pub`), or the key itself: PEM or 64 hexadecimal digits as text or bytes, or
+                32 raw bytes.
+
+        Raises:
+            InputError: the file cannot be read, or it is no Ed25519 public key; a private key is refused by name.
+        """
+        return cls(id=id, role=role, public_key=public_key_of(key, f"the public key of `{id}`"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

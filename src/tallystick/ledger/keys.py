@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
 import stat
 from pathlib import Path
 from typing import Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
     PublicFormat,
     load_pem_private_key,
-    load_pem_public_key,
 )
 
+from tallystick.contracts.keys import public_key_file
 from tallystick.errors import InputError
 
 _MAX_KEY_BYTES: Final = 16_384
-_HEX: Final = re.compile(rb"\s*([0-9a-fA-F]{64})\s*")
 
 
 def public_bytes(key: Ed25519PrivateKey) -> bytes:
@@ -45,9 +43,40 @@ def signing_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     try:
         if not file.exists():
             _make(file)
+    except OSError as bad:
+        raise InputError(f"the signing key cannot be made: {bad.strerror}", where=str(file)) from None
+    return load_signing_key(file)
+
+
+def make_signing_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
+    """Make a signing key in the new PEM file `path`, mode 0600, with its public half beside it (`<path>.pub`).
+
+    Raises:
+        InputError: there is a file of that name already, or it cannot be made.
+    """
+    file = Path(path)
+    try:
+        made = not file.exists() and _make(file)
+    except OSError as bad:
+        raise InputError(f"the signing key cannot be made: {bad.strerror}", where=str(file)) from None
+    if not made:
+        raise InputError("there is a file of this name already", where=str(file), fix="name one that does not exist")
+    return load_signing_key(file)
+
+
+def load_signing_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
+    """Return the signing key in the PEM file `path`, and never make one: a misspelt path is an error.
+
+    Raises:
+        InputError: there is no such file, it is readable by others, or it is no Ed25519 private key.
+    """
+    file = Path(path)
+    try:
         raw = _read_private(file)
     except OSError as bad:
-        raise InputError(f"the signing key cannot be used: {bad.strerror}", where=str(file)) from None
+        raise InputError(
+            f"the signing key cannot be used: {bad.strerror}", where=str(file), fix="check the path"
+        ) from None
     try:
         key = load_pem_private_key(raw, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as bad:
@@ -67,28 +96,7 @@ def load_public_key(path: str | os.PathLike[str]) -> bytes:
     Raises:
         InputError: missing, another kind of key, a private key, or anything else.
     """
-    file = Path(path)
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(_MAX_KEY_BYTES)
-    except OSError as bad:
-        raise InputError(f"the public key cannot be read: {bad.strerror}", where=str(file)) from None
-    if b"PRIVATE KEY-----" in raw:
-        raise InputError("this is a private key", where=str(file), fix="give the public one (`.pub` beside it)")
-    if len(raw) == 32:
-        return raw
-    found = _HEX.fullmatch(raw)
-    if found is not None:
-        return bytes.fromhex(found[1].decode("ascii"))
-    try:
-        key = load_pem_public_key(raw)
-    except (ValueError, UnsupportedAlgorithm):
-        key = None
-    if not isinstance(key, Ed25519PublicKey):
-        raise InputError(
-            "not an Ed25519 public key", where=str(file), fix="PEM, 64 hexadecimal digits, or 32 raw bytes"
-        )
-    return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
+    return public_key_file(path)
 
 
 def save_public_key(key: Ed25519PrivateKey, path: str | os.PathLike[str]) -> None:
@@ -103,7 +111,8 @@ def save_public_key(key: Ed25519PrivateKey, path: str | os.PathLike[str]) -> Non
         raise InputError(f"the public key cannot be written: {bad.strerror}", where=str(path)) from None
 
 
-def _make(file: Path) -> None:
+def _make(file: Path) -> bool:
+    """Make the key, and return whether it was this process that made it."""
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     # Written whole under another name and then linked: the key is never half there, and `link` fails where another
@@ -118,8 +127,10 @@ def _make(file: Path) -> None:
         with contextlib.suppress(FileExistsError):
             os.link(draft, file)
             save_public_key(key, file.with_name(file.name + ".pub"))
+            return True
     finally:
         draft.unlink()
+    return False
 
 
 def _read_private(file: Path) -> bytes:
