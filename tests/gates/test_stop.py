@@ -198,6 +198,12 @@ def test_whoever_did_everything_did_not_decline() -> None:
     assert "outcome.unsupported" in declined([*get(1), *pay(1)]).codes
 
 
+def test_whoever_owed_nothing_and_acted_did_not_decline() -> None:
+    nothing_owed = replace(CONTRACT, owes=())
+    assert "outcome.unsupported" in declined([*get(1), *pay(1)], nothing_owed).codes
+    assert "outcome.unsupported" not in declined(get(1), nothing_owed).codes
+
+
 def test_a_wrong_claim_is_wrong_in_any_outcome() -> None:
     paid = get(1, "paid")
     view = folded(sealed(paid), NO_STATE, TASK)

@@ -87,7 +87,7 @@ def test_the_everything_server_behind_the_gateway(tmp_path: Path) -> None:
             ["trigger-long-running-operation", {"duration": 1, "steps": 2}],
             ["get-env", {}],
         ],
-        *TALLYSTICK, "gateway", "--contract", file, "--task", str(task), "--ledger", ledger, "--", *EVERYTHING,
+        *TALLYSTICK, "gateway", "--contract", file, "--ledger", ledger, "--", *EVERYTHING,
     )  # fmt: skip
     assert {"echo", "get-sum", "tallystick_status"} <= set(names)
     assert echo["content"] == [{"type": "text", "text": "Echo: hi"}]

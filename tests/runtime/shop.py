@@ -72,7 +72,8 @@ task:
   owes:
     - {id: paid, by: pay}
 """)
-TASK = {"bindings": {"invoice": "I-7"}}
+CHIEF = {"id": "chief", "role": "finance", "public_key": "00" * 32}  # a key nobody has; the contract needs the role
+TASK = {"bindings": {"invoice": "I-7"}, "principals": [CHIEF]}
 PAY = {"invoice_id": "I-7", "amount": "420.00"}
 
 

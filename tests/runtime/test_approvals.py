@@ -16,10 +16,10 @@ from tallystick.errors import LedgerError
 from tallystick.ledger.keys import public_bytes, signing_key
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.model.canonical import canonical
-from tallystick.model.events import Intent, Settled
+from tallystick.model.events import Intent, Settled, args_digest
 from tallystick.runtime.letters import send
 from tallystick.runtime.principals import deliver, signed_approval, signed_lift, signed_waiver, waiting
-from tests.runtime.shop import CONTRACT, PAY, TASK, Clock, Shop, events_of, kinds
+from tests.runtime.shop import CONTRACT, PAY, TASK, Clock, Shop, events_of, in_thread, kinds
 
 KEY = Ed25519PrivateKey.generate()
 ANN = Principal(id="ann", role="finance", public_key=public_bytes(KEY))
@@ -165,3 +165,48 @@ print(deliver(store, "r", body, clock=utc_now, holder="ann"))
     assert shop.count("wire") == 1
     with contextlib.closing(SQLiteStore(ledger, read_only=True)) as store:
         assert waiting(store, "r") == ()
+
+
+def test_pending_takes_in_what_was_posted(run: Run) -> None:
+    run.call("wire", WIRE)
+    assert len(run.pending()) == 1
+    run.deliver(signed_approval(run.id, "ann", KEY, "wire", WIRE))
+    assert run.pending() == ()
+
+
+def test_a_host_can_wait_for_an_approval(run: Run, guard: Guard, shop: Shop) -> None:
+    run.call("wire", WIRE)
+    assert len(run.wait_for_approval(0)) == 1
+    asked = in_thread(lambda: run.wait_for_approval(30, poll=0.01))
+    send(guard.store, run.id, signed_approval(run.id, "ann", KEY, "wire", WIRE))
+    assert asked() == ()
+    assert run.call("wire", WIRE).ran
+    for bad in ({"timeout": -1}, {"timeout": "5s"}, {"poll": 0}):
+        with pytest.raises(InputError):
+            run.wait_for_approval(**bad)  # type: ignore[arg-type]
+
+
+def test_asking_again_while_a_person_is_asked_is_no_loop_but_spends_the_budget(shop: Shop) -> None:
+    with Guard(CONTRACT, tools=shop.tools(), refusal_budget=4) as guard, guard.run(TASK, principals=[ANN]) as run:
+        told = [run.call("wire", WIRE) for _ in range(4)]
+        assert [t.ended for t in told] == [None, None, None, "UNCERTIFIED"]
+        assert [bool(t.warning) for t in told] == [False, False, True, False]
+
+
+def test_a_denied_call_waits_no_more_and_asking_again_is_a_loop(run: Run) -> None:
+    run.call("wire", WIRE)
+    run.deliver(signed_approval(run.id, "ann", KEY, "wire", WIRE, decision="deny"))
+    assert run.pending() == ()
+    assert run.call("wire", WIRE).warning
+    assert run.call("wire", WIRE).ended == "UNCERTIFIED"
+
+
+def test_a_later_approval_of_a_denied_call_can_be_given(run: Run, guard: Guard, shop: Shop) -> None:
+    run.call("wire", WIRE)
+    run.deliver(signed_approval(run.id, "ann", KEY, "wire", WIRE, decision="deny"))
+    assert run.call("wire", WIRE).decision.codes == ("approval.denied",)
+    (denied,) = waiting(guard.store, run.id)
+    assert (denied.denied, denied.codes, denied.args_sha256) == (True, ("approval.denied",), args_digest(WIRE))
+    run.deliver(signed_approval(run.id, "ann", KEY, denied.tool, args_sha256=denied.args_sha256))
+    assert run.call("wire", WIRE).ran
+    assert waiting(guard.store, run.id) == ()

@@ -12,7 +12,10 @@ READ = {"invoice_id": "I-7"}
 
 def test_the_same_proposal_refused_twice_with_nothing_new_ends_the_run(guard: Guard) -> None:
     with guard.run(TASK) as run:
-        assert run.call("pay", PAY).ended is None
+        first = run.call("pay", PAY)
+        assert first.ended is None
+        assert "the same again, with nothing new in the record, ends the run" in first.text()
+        assert first.to_json()["warning"] == first.warning
         second = run.call("pay", PAY)
         assert second.ended == "UNCERTIFIED"
         assert run.status == "UNCERTIFIED"
@@ -48,7 +51,9 @@ def test_a_spent_budget_ends_the_run(shop: Shop) -> None:
 
 def test_saying_done_twice_with_nothing_new_ends_the_run(guard: Guard) -> None:
     with guard.run(TASK) as run:
-        assert run.finish("done").status is None
+        first = run.finish("done")
+        assert first.status is None
+        assert "ends the run" in str(first)
         assert run.finish("really done").status == "UNCERTIFIED"  # other words, the same proposal
 
 
@@ -93,3 +98,9 @@ def test_the_guards_own_status_queries_do_not_make_the_agent_stuck(guard: Guard,
         for _ in range(4):
             assert run.settle_by_query() == ("c2",)  # refused each time, with nothing new in the record
         assert run.status is None
+
+
+def test_claims_that_cannot_be_read_are_bounded_too(guard: Guard) -> None:
+    with guard.run(TASK) as run:
+        assert run.finish("done", {"a": object()}).status is None
+        assert run.finish("done", {"a": object()}).status == "UNCERTIFIED"

@@ -85,7 +85,7 @@ def test_finishing_asks_the_status_query_first(guard: Guard, shop: Shop) -> None
 
 
 def test_without_a_way_to_settle_nothing_is_repeated_and_nothing_certified(guard: Guard, shop: Shop) -> None:
-    with guard.run({"bindings": {"invoice": "I-7"}}) as run:
+    with guard.run(TASK) as run:
         lose_answers(shop)
         assert run.call("refund", {"invoice_id": "I-7"}).in_doubt
         shop.after = lambda: None

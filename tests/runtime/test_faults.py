@@ -292,7 +292,10 @@ def test_a_resumed_run_is_judged_by_the_contract_it_was_started_with(store: Faul
 
     lax = parse("contract: lax/1\ntools:\n  pay: {effect: write, args: {invoice_id: id, amount: string}}\n")
     Guard(CONTRACT, store, tools=shop.tools(), clock=clock).run(TASK, run_id="r").suspend()
-    with Guard(lax, store, tools=shop.tools(), clock=clock).resume("r") as run:
+    other = Guard(lax, store, tools={"pay": shop.pay}, clock=clock)
+    with pytest.raises(InputError, match=r"started under `shop/1`.*this guard has `lax/1`"):
+        other.resume("r")
+    with other.resume("r", frozen=True) as run:
         assert run.contract.name == "shop"
         assert run.call("pay", PAY).decision.verdict is Verdict.HOLD
 

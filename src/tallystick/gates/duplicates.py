@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallystick.contracts.types import Tool
+from tallystick.gates.doubt import why_in_doubt
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.proposal import Call
 from tallystick.model.values import same
@@ -38,7 +39,7 @@ def duplicate(view: View, tool: Tool, call: Call, typed: Mapping[str, Any]) -> D
         return None
     doubtful = [e for e in attempts if e.status in _DOUBTFUL]
     if doubtful:
-        return _in_doubt(tool, call, doubtful[-1])
+        return _in_doubt(view, tool, call, doubtful[-1])
     running = [e for e in attempts if e.status in ("in_flight", "pending")]
     if running:
         return _under_way(running[-1])
@@ -80,7 +81,7 @@ def _recorded(done: list[EffectRecord]) -> Decision:
         reasons=(
             Reason(
                 code="effect.duplicate",
-                message=f"{last.tool} already took effect in call {last.call.id}; its receipt is handed back",
+                message=f"{last.tool} already took effect in call {last.call.id}; {_what_shows_it(last)}",
                 reverses="a new wish by the user, or an obligation of its own for a second effect",
                 where=last.key,
                 refs=(last.call.seq,) if receipt is None else (last.call.seq, receipt.seq),
@@ -89,6 +90,15 @@ def _recorded(done: list[EffectRecord]) -> Decision:
         basis=tuple(d for d in (last.call.digest, receipt.digest if receipt else "") if d),
         recorded=receipt.id if receipt is not None else None,
     )
+
+
+def _what_shows_it(effect: EffectRecord) -> str:
+    receipt = effect.receipt
+    if any(r.outcome in ("ok", "partial") for r in effect.call.receipts):
+        return "its receipt is handed back"
+    if receipt is None or receipt.call is None or receipt.call is effect.call:
+        return "a principal settled that it happened, its own answer was lost"
+    return f"{receipt.call.tool} (receipt {receipt.id}) shows that it happened, its own answer was lost"
 
 
 def _partly(tool: Tool, call: Call, keys: Sequence[str], done: list[EffectRecord]) -> Decision:
@@ -120,7 +130,7 @@ def _repeated(tool: Tool, call: Call, keys: Sequence[str]) -> Decision:
     return Decision(verdict=Verdict.REFUSE, reasons=(reason,))
 
 
-def _in_doubt(tool: Tool, call: Call, attempt: EffectRecord) -> Decision:
+def _in_doubt(view: View, tool: Tool, call: Call, attempt: EffectRecord) -> Decision:
     earlier = attempt.call
     refs = (earlier.seq, *(r.seq for r in earlier.receipts))
     key = idempotency_key(tool, call.idempotency_key, call.args)
@@ -132,10 +142,11 @@ def _in_doubt(tool: Tool, call: Call, attempt: EffectRecord) -> Decision:
             refs=refs,
         )
         return Decision(verdict=Verdict.ADMIT, reasons=(reason,), basis=(earlier.digest,))
+    why = why_in_doubt(view.contract, earlier)
     ask = f"{tool.settle.tool} as the contract says" if tool.settle is not None else "a read, or a person"
     reason = Reason(
         code="effect.in_doubt",
-        message=f"call {earlier.id} of {tool.name} may have taken effect ({earlier.why or 'no receipt'})",
+        message=f"call {earlier.id} of {tool.name} may have taken effect ({why})",
         reverses=f"settle call {earlier.id} by {ask}",
         where=attempt.key,
         refs=refs,

@@ -19,6 +19,7 @@ from tallystick.gates.act import may_act
 from tallystick.gates.answers import Violated
 from tallystick.gates.claim import may_claim
 from tallystick.gates.conditions import standing
+from tallystick.gates.doubt import why_in_doubt
 from tallystick.gates.duties import open_duties
 from tallystick.gates.evidence import scope_of
 from tallystick.gates.stage import call_for, open_obligations
@@ -26,7 +27,7 @@ from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Reason, Verdict, decision_of
 from tallystick.model.proposal import Call, Stop
 from tallystick.model.values import same
-from tallystick.view import ConditionRecord, ObligationRecord, View
+from tallystick.view import ConditionRecord, EffectRecord, ObligationRecord, View
 from tallystick.view.parse import parse_args
 from tallystick.view.state import when
 
@@ -234,7 +235,8 @@ def _unsettled(view: View) -> Iterator[Reason]:
     for call in view.doubts.values():
         yield Reason(
             code="doubt.open",
-            message=f"whether call {call.id} of {call.tool} took effect is in doubt ({call.why or 'no receipt'})",
+            message=f"whether call {call.id} of {call.tool} took effect is in doubt "
+            f"({why_in_doubt(view.contract, call)})",
             reverses=f"call {call.id} settled by a status query or by a person",
             where=call.id,
             refs=(call.seq,),
@@ -272,13 +274,29 @@ def _outcome(view: View, stop: Stop) -> Iterator[Reason]:
             message="no event of the requester or the host takes the request back",
             reverses="the host's record that the request was withdrawn, or waivers by a principal",
         )
-    done = [o.id for o in view.obligations.values() if o.discharged_by is not None]
-    if stop.outcome == "declined" and done and len(done) == len(view.obligations):
-        yield Reason(
-            code="outcome.unsupported",
-            message="everything owed was done; that is not declining",
-            reverses="the outcome `acted`",
-        )
+    if stop.outcome == "declined" and all(o.discharged_by is not None for o in view.obligations.values()):
+        acted = next(_acts(view), None)
+        if acted is not None:
+            what = "everything owed was done" if view.obligations else "nothing owed was left undone"
+            yield Reason(
+                code="outcome.unsupported",
+                message=f"{what}, and {acted.tool} took effect in call {acted.call.id}; that is not declining",
+                reverses="the outcome `acted`",
+                refs=(acted.call.seq,),
+            )
+
+
+def _acts(view: View) -> Iterator[EffectRecord]:
+    """Yield the effects that stand: not what was undone, not its undoing, and not the fallback of a condition."""
+    tools = view.contract.tools
+    aside = {name for rule in view.contract.conditions for name in rule.fallback_tools}
+    effects = [e for records in view.index.writes_by_tool.values() for e in records if e.status in ("done", "partial")]
+    for effect in effects:
+        if view.undone(effect):
+            aside.update(tools[effect.tool].undone_by)
+    for effect in effects:
+        if effect.tool not in aside and not view.undone(effect):
+            yield effect
 
 
 def _nothing(view: View) -> Iterator[Reason]:

@@ -52,6 +52,13 @@ class Bounds:
                 return SAME_REFUSAL
         return BUDGET if self.spent >= self.budget else None
 
+    def warning(self, mark: str, evidence_seq: int) -> str:
+        """Return what one more refusal would do, where it would end the run, else ""; asked after `count`."""
+        times, seen = self._same.get(mark, (0, -1))
+        if mark and seen == evidence_seq and times + 1 >= self.same_limit:
+            return "the same again, with nothing new in the record, ends the run"
+        return "the budget of refusals is spent: the next one ends the run" if self.spent + 1 >= self.budget else ""
+
     def replay(self, body: AnyBody, evidence_seq: int) -> None:
         """Count what an earlier tenure recorded, so that starting again does not buy new attempts."""
         if isinstance(body, Refusal):

@@ -18,6 +18,7 @@ from tallystick.contracts.arguments import validate_args
 from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError, LedgerError
 from tallystick.gates.act import may_act
+from tallystick.gates.doubt import why_in_doubt
 from tallystick.gates.settle import status_query
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict
@@ -28,7 +29,9 @@ from tallystick.runtime.drivers import Steps, Wait, Write
 from tallystick.runtime.execution import Execution, Ran
 from tallystick.runtime.journal import RUNTIME, Journal, stamp
 from tallystick.runtime.letters import collect
+from tallystick.runtime.lost import LostAnswer, handed_back
 from tallystick.runtime.outcome import Outcome, Status, refusal
+from tallystick.runtime.pending import awaits_principal
 from tallystick.runtime.proposals import Proposal, call_of, exact_args, minted_key, misfit, refusal_body, unusable
 from tallystick.runtime.receipts import Receipts
 from tallystick.runtime.results import ToolResult
@@ -304,10 +307,13 @@ class Calls:
     def _refuse(self, proposal: Proposal, call: Call, kept: Blob, raw: Blob | None, decision: Decision) -> Outcome:
         view = self.journal.view
         recorded: ReceiptRecord | None = None
-        if decision.recorded is not None:
-            recorded = view.receipt(decision.recorded)
-        handed_back = decision.verdict is Verdict.RETURN_RECORDED
-        mark = "" if handed_back or proposal.own else fingerprint(call.tool, args_digest(call.args), decision.codes)
+        lost: LostAnswer | None = None
+        again = decision.verdict is Verdict.RETURN_RECORDED
+        if again:
+            recorded, lost = handed_back(view, decision)
+        # Asking again while a person is asked is no loop; it is bounded by the budget of refusals alone.
+        loops = not (again or proposal.own or awaits_principal(view, self.contract, decision))
+        mark = fingerprint(call.tool, args_digest(call.args), decision.codes) if loops else ""
         at = stamp(call.now)
         body = refusal_body(proposal, kept, raw, decision, mark, at)
         self.journal.append(body, RUNTIME, durable=False, at=at)
@@ -315,10 +321,11 @@ class Calls:
         return Outcome(
             tool=call.tool,
             decision=decision,
-            result=recorded.value if recorded is not None else None,
+            result=recorded.value if recorded is not None else lost,
             receipt_id=recorded.id if recorded is not None else None,
             in_doubt=decision.verdict is Verdict.RECONCILE,
             ended=self.end(stuck) if stuck is not None else None,
+            warning="" if stuck is not None or proposal.own else self.bounds.warning(mark, view.evidence_seq),
         )
 
     def _refuse_unusable(self, proposal: Proposal, now: str) -> Outcome:
@@ -329,9 +336,11 @@ class Calls:
         kept = self.receipts.kept(raw, secret_in(tool, "args"))
         mark = fingerprint(proposal.tool, kept.sha256, decision.codes)
         self.journal.append(refusal_body(proposal, kept, None, decision, mark, now), RUNTIME, durable=False)
-        stuck = self.bounds.count(mark, self.journal.view.evidence_seq)
+        seen = self.journal.view.evidence_seq
+        stuck = self.bounds.count(mark, seen)
         ended = self.end(stuck) if stuck is not None else None
-        return Outcome(tool=proposal.tool, decision=decision, ended=ended)
+        warning = "" if stuck is not None else self.bounds.warning(mark, seen)
+        return Outcome(tool=proposal.tool, decision=decision, ended=ended, warning=warning)
 
     def _unrecorded(self, proposal: Proposal, ticket: Ticket, bad: LedgerError) -> Outcome:
         if ticket.call_id:
@@ -393,7 +402,14 @@ class Calls:
             receipt_id=record.id if record is not None else None,
             error=ran.error,
             in_doubt=doubtful,
+            why_in_doubt=self._why(call_id) if doubtful else "",
         )
+
+    def _why(self, call_id: str) -> str:
+        call = self.journal.view.calls.get(call_id)
+        if call is None or not call.receipts:
+            return "what came back could not be recorded"
+        return why_in_doubt(self.contract, call)
 
     def _late(self, call_id: str, ran: Ran) -> None:
         """Append what a tool returned after the wait for it was given up, if this writer still may."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
@@ -15,7 +15,7 @@ from tallystick.gates.stop import final_status, may_stop
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.events import ChildRun, Ended, StopDecided
 from tallystick.model.proposal import Claim, Stop, StopOutcome
-from tallystick.runtime.bounds import Bounds, stop_fingerprint
+from tallystick.runtime.bounds import Bounds, fingerprint, stop_fingerprint
 from tallystick.runtime.calls import Calls
 from tallystick.runtime.claims import claims_of, claims_text
 from tallystick.runtime.drivers import Steps, Write
@@ -25,6 +25,22 @@ from tallystick.runtime.outcome import Finish, Status
 if TYPE_CHECKING:
     from tallystick.runtime.guard import Guard
     from tallystick.runtime.run import Run
+
+
+def stop_outcome(given: object) -> StopOutcome:
+    """Return what a stop says came of the run, if it is one of the three things that can be certified.
+
+    Raises:
+        InputError: it is none of `acted`, `declined`, `withdrawn`.
+    """
+    for known in get_args(StopOutcome):
+        if given == known:
+            return known  # type: ignore[no-any-return]  # a member of the literal
+    raise InputError(
+        f"`{given}` is no outcome of a run",
+        where="outcome",
+        fix="`acted`, `declined` (rightly not acting) or `withdrawn`; a run that was given up is left by `close`",
+    )
 
 
 def rejection(code: str, message: str, reverses: str) -> Decision:
@@ -62,13 +78,33 @@ class Closing:
             given = claims_of(claims)
             written = claims_text(given)
         except InputError as bad:
-            return Finish(decision=rejection("claims.not_json", f"the claims cannot be read: {bad.message}", "JSON"))
+            decision = rejection("claims.not_json", f"the claims cannot be read: {bad}", bad.fix or "JSON values")
+            unread: Finish = yield Write(lambda: self._unread(decision))
+            return unread
         if self._journal.view.doubts and not truncated:
             yield from self.queries()
         answer: Finish = yield Write(
             lambda: self._decide(text, given, written, outcome, declared_by=declared_by, truncated=truncated)
         )
         return answer
+
+    def _unread(self, decision: Decision) -> Finish:
+        """Reject claims no gate can be asked about; saying them again and again is a loop like any other."""
+        with self._journal.lock:
+            if self._calls.closed() is not None:
+                return Finish(decision=decision, status=self._calls.status)
+            said = fingerprint("\nfinish", "", decision.codes)
+            stuck = self._bounds.count(said, self._journal.view.evidence_seq)
+            return self._rejected(decision, said, stuck)
+
+    def _rejected(self, decision: Decision, said: str, stuck: str | None) -> Finish:
+        if stuck is not None:
+            try:
+                return Finish(decision=decision, status=self.end(stuck))
+            except LedgerError:  # it cannot be recorded now; the next stop tries again
+                return Finish(decision=decision)
+        warning = self._bounds.warning(said, self._journal.view.evidence_seq)
+        return Finish(decision=decision, warning=warning)
 
     def _decide(
         self,
@@ -109,8 +145,8 @@ class Closing:
                     status, reason = final_status(journal.view, self._contract, decision)
                     self._append_end(status, outcome if status == "CERTIFIED" else "", reason)
                     return Finish(decision=decision, status=status)
-                stuck = self._bounds.count(stop_fingerprint(body, decision.codes), journal.view.evidence_seq)
-                return Finish(decision=decision, status=self.end(stuck) if stuck is not None else None)
+                said = stop_fingerprint(body, decision.codes)
+                return self._rejected(decision, said, self._bounds.count(said, journal.view.evidence_seq))
             except LedgerError as bad:
                 message = f"the ledger cannot record this stop: {bad.message}"
                 return Finish(decision=rejection("ledger.unavailable", message, bad.fix or "a working ledger"))

@@ -23,6 +23,7 @@ from tallystick.runtime.bounds import Bounds
 from tallystick.runtime.frozen import frozen_in
 from tallystick.runtime.heartbeat import Heartbeat
 from tallystick.runtime.journal import RUNTIME, Clock, Journal
+from tallystick.runtime.known import count_in, seconds_in, tools_in
 from tallystick.runtime.run import Run
 from tallystick.runtime.secrets import run_key
 
@@ -35,6 +36,52 @@ PATIENCE: Final = 30.0
 def utc_now() -> datetime:
     """Return the present instant, UTC."""
     return datetime.now(UTC)
+
+
+def _contract(given: object) -> Contract:
+    if isinstance(given, Contract):
+        return given
+    if isinstance(given, Mapping):
+        raise InputError("a mapping is no contract yet", where="contract", fix="`contracts.build(mapping)` makes one")
+    if isinstance(given, str) and ("\n" in given or given.lstrip().startswith("contract:")):
+        raise InputError("this is a contract's text, not the path of its file", where="contract",
+                         fix="`contracts.parse(text)` makes a contract of it")  # fmt: skip
+    if not isinstance(given, (str, os.PathLike)):
+        raise InputError(f"a {type(given).__name__} is no contract", where="contract", fix="a `Contract`, or a path")
+    return load(Path(given))
+
+
+def _named(contract: Contract) -> str:
+    return f"`{contract.name}/{contract.version}` ({contract.sha256[:12]})"
+
+
+def _principals(given: object) -> tuple[Principal, ...]:
+    if isinstance(given, Principal):
+        return (given,)
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise InputError(f"a {type(given).__name__} is no list of principals", where="principals", fix="[Principal(…)]")
+    found = tuple(given)
+    for one in found:
+        if not isinstance(one, Principal):
+            raise InputError(f"a {type(one).__name__} is no principal", where="principals",
+                             fix="`Principal.from_key(id, role, key)`")  # fmt: skip
+    return found
+
+
+def _check_approvers(contract: Contract, task: Task) -> None:
+    """Refuse a run in which a call would wait for an approval that nobody can ever give."""
+    here = {name for p in task.principals for name in (p.id, p.role)}
+    for tool in contract.tools.values():
+        role = tool.needs_approval
+        if role is None or role in here or (not role and here):
+            continue
+        raise InputError(
+            f"`{tool.name}` needs approval by {f'`{role}`' if role else 'a principal'}, and no principal of this run "
+            "can give it",
+            where="principals",
+            fix="name one at the start" + (f" (named are {', '.join(sorted(here))})" if here else "")
+            + ", or `without_approvers=True` to start all the same",
+        )  # fmt: skip
 
 
 def new_run_id() -> str:
@@ -78,13 +125,14 @@ class Guard:
         ids: Callable[[], str] | None = None,
         holder: str | None = None,
     ) -> None:
-        for name, value in (("refusal_budget", refusal_budget), ("same_refusal_limit", same_refusal_limit),
-                            ("lease_seconds", lease_seconds)):  # fmt: skip
-            if value <= 0:
-                raise InputError(f"`{value}` is not positive", where=name)
-        if patience < 0 or (timeout is not None and timeout <= 0):
-            raise InputError("a negative wait, or a timeout that is not positive", where="patience, timeout")
-        self.contract = contract if isinstance(contract, Contract) else load(Path(contract))
+        count_in("refusal_budget", refusal_budget)
+        count_in("same_refusal_limit", same_refusal_limit)
+        seconds_in("lease_seconds", lease_seconds)
+        seconds_in("patience", patience, zero=True)
+        if timeout is not None:
+            seconds_in("timeout", timeout, or_none="wait for ever")
+        self.contract = _contract(contract)
+        self.tools = tools_in(self.contract, tools if tools is not None else {})
         self._owns_store = ledger is None or isinstance(ledger, (str, os.PathLike))
         self.store: Store
         if ledger is None:
@@ -93,7 +141,6 @@ class Guard:
             self.store = SQLiteStore(ledger)
         else:
             self.store = ledger
-        self.tools: dict[str, Callable[..., Any]] = dict(tools or {})
         self.timeout = timeout
         self.refusal_budget = refusal_budget
         self.same_refusal_limit = same_refusal_limit
@@ -109,23 +156,29 @@ class Guard:
         task: Task | Mapping[str, Any] | str | None = None,
         *,
         run_id: str | None = None,
-        principals: Iterable[Principal] = (),
+        principals: Iterable[Principal] | Principal = (),
         parent: Run | None = None,
+        without_approvers: bool = False,
     ) -> Run:
         """Start a run.
 
         Args:
             task: what it owes: a `Task`, a mapping or text as in a task file, or None for the empty task.
             run_id: its id; made where None.
-            principals: who may approve, waive and settle, besides those the task names.
+            principals: who may approve, waive and settle, besides those the task names, and those of the parent.
             parent: the run this one is a child of.
+            without_approvers: start although the contract demands approvals that no principal of this run can give;
+                calls that need one are then held to the end.
 
         Raises:
             ContractError: the task does not fit the contract.
-            InputError: the run exists already (resume it), or its id cannot be used.
+            InputError: a tool needs approval and no principal has the role, the run exists already (resume it), or its
+                id cannot be used.
             LedgerError: the ledger cannot be written.
         """
-        frozen = self._task(task, tuple(principals))
+        frozen = self._task(task, _principals(principals), parent.task.principals if parent is not None else ())
+        if not without_approvers:
+            _check_approvers(self.contract, frozen)
         name = run_id if run_id is not None else self.ids()
         if self.store.head(name).seq:
             raise InputError(f"the run `{name}` exists already", fix="resume it, or give another id")
@@ -152,7 +205,7 @@ class Guard:
             raise
         return self._made(journal, self.contract, self._bounds(), key, parent)
 
-    def resume(self, run_id: str, *, force: bool = False, parent: Run | None = None) -> Run:
+    def resume(self, run_id: str, *, force: bool = False, parent: Run | None = None, frozen: bool = False) -> Run:
         """Take up a run that an earlier tenure left or lost.
 
         Its view is folded from the ledger, this tenure gets a higher epoch, and every call without a receipt is in
@@ -162,16 +215,26 @@ class Guard:
             run_id: its id.
             force: take over although another writer's lease is live; that writer is refused from then on.
             parent: the run this one is a child of, if it is.
+            frozen: go on although this guard's contract is another one than the run's: the run's own, frozen at its
+                start, still judges it.
 
         Raises:
             LeaseHeldError: another process is writing the run.
-            InputError: there is no such run, it has ended, or it was judged by other semantics.
+            InputError: there is no such run, it has ended, it was judged by other semantics, or this guard has another
+                contract.
             LedgerError: the ledger cannot be read or written, or its content was changed.
         """
         first = next(iter(self.store.events(run_id)), None)
         if first is None or not isinstance(first.event.body, Started):
             raise InputError(f"there is no run `{run_id}` in the ledger", fix="list the runs with `tallystick runs`")
         contract, task = frozen_in(first.event.body, self.contract)
+        if contract.sha256 != self.contract.sha256 and not frozen:
+            raise InputError(
+                f"it was started under {_named(contract)}, and this guard has {_named(self.contract)}: a run is judged "
+                "by the contract it was started with",
+                where=f"run `{run_id}`",
+                fix="give the guard that contract, or `resume(..., frozen=True)` to go on under the run's own",
+            )
         lease = self.store.acquire(run_id, self.holder, self.clock(), self.lease_seconds, force)
         journal = Journal(self.store, lease, contract, task, self.clock)
         bounds = self._bounds()
@@ -197,10 +260,17 @@ class Guard:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _task(self, task: Task | Mapping[str, Any] | str | None, principals: tuple[Principal, ...]) -> Task:
+    def _task(
+        self,
+        task: Task | Mapping[str, Any] | str | None,
+        principals: tuple[Principal, ...],
+        inherited: tuple[Principal, ...],
+    ) -> Task:
         frozen = task if isinstance(task, Task) else load_task(task if task is not None else "", self.contract)
         if principals:
             frozen = replace(frozen, principals=(*frozen.principals, *principals))
+        named = {p.id for p in frozen.principals}
+        frozen = replace(frozen, principals=(*frozen.principals, *(p for p in inherited if p.id not in named)))
         # Read back through its own text: a resumed run must be judged by exactly the same task.
         return load_task(task_text(frozen), self.contract)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from tallystick.errors import InputError, TallystickError
 from tallystick.model import jsontext
@@ -37,12 +37,29 @@ def reasons_json(reasons: tuple[Reason, ...]) -> list[dict[str, Any]]:
 class Refusal:
     """What an agent gets in the place of a tool's result: why not, and what would reverse it.
 
-    `str()` is the text for the agent. `decision` has everything; programs read codes and never parse the text.
+    `str()` is the text for the agent. `decision` has everything; programs read codes and never parse the text. It is
+    false, and reading a result out of it (`refusal["status"]`, iterating) raises `RefusedError`.
+
+    Attributes:
+        tool: the tool that was not run.
+        decision: why not.
+        ended: the run's final status, where this refusal ended it or came after its end.
+        warning: what one more refusal would do, where it would end the run; else "".
     """
 
     tool: str
     decision: Decision
     ended: Status | None = None
+    warning: str = ""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise RefusedError(self)
+
+    def __iter__(self) -> NoReturn:
+        raise RefusedError(self)
 
     def __str__(self) -> str:
         lines = [f"{self.tool} was not run ({self.decision.verdict})."]
@@ -53,17 +70,22 @@ class Refusal:
             lines.extend(f"  Read: {read.tool} {read.args}" for read in reason.reads)
         if self.ended is not None:
             lines.append(f"The run has ended: {self.ended}.")
+        elif self.warning:
+            lines.append(f"Take care: {self.warning}.")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
+        told: dict[str, Any] = {
             "guard": str(self.decision.verdict),
             "tool": self.tool,
             "reasons": reasons_json(self.decision.reasons),
             "in_doubt": self.decision.in_doubt,
             "run_ended": self.ended,
         }
+        if self.warning:
+            told["warning"] = self.warning
+        return told
 
 
 class RefusedError(TallystickError):
@@ -74,6 +96,12 @@ class RefusedError(TallystickError):
         self.refusal = value
 
 
+def in_doubt_text(why: str) -> str:
+    """Return what an agent is told of a call in doubt."""
+    reason = f" ({why})" if why else ""
+    return f"it is not known whether this call took effect{reason}; it will not be repeated until settled"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """What became of one proposed call.
@@ -81,12 +109,15 @@ class Outcome:
     Attributes:
         tool: the tool's name.
         decision: the gate's decision (or the runtime's own, where it could not even ask).
-        result: what the tool returned; for `return_recorded` the recorded result, as exact JSON values.
+        result: what the tool returned; for `return_recorded` the recorded result, as exact JSON values, or a
+            `LostAnswer` where the effect is known to have happened and the tool's own answer was lost.
         call_id: id of the intent, where the call was admitted.
         receipt_id: receipt that records what came back, or the one handed back.
         error: what the tool raised, or the timeout; None where it returned.
         in_doubt: whether it is unknown if the call took effect; nothing like it runs until that is settled.
+        why_in_doubt: why nobody can say, e.g. which declared predicate is not true of what came back; else "".
         ended: the run's final status, where this proposal ended the run or came after its end.
+        warning: what one more refusal would do, where it would end the run; else "".
     """
 
     tool: str
@@ -96,7 +127,9 @@ class Outcome:
     receipt_id: str | None = None
     error: BaseException | None = None
     in_doubt: bool = False
+    why_in_doubt: str = ""
     ended: Status | None = None
+    warning: str = ""
 
     @property
     def ran(self) -> bool:
@@ -115,7 +148,7 @@ class Outcome:
 
     def refusal(self) -> Refusal:
         """Return what the agent is told instead of a result."""
-        return Refusal(tool=self.tool, decision=self.decision, ended=self.ended)
+        return Refusal(tool=self.tool, decision=self.decision, ended=self.ended, warning=self.warning)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values: a refusal, or the result with how far it can be trusted."""
@@ -128,7 +161,7 @@ class Outcome:
             told["guard"] = str(self.decision.verdict)
             told["reasons"] = reasons_json(self.decision.reasons)
         if self.in_doubt:
-            told["in_doubt"] = "it is not known whether this call took effect; it will not be repeated until settled"
+            told["in_doubt"] = in_doubt_text(self.why_in_doubt)
         return told
 
     def text(self) -> str:
@@ -148,10 +181,12 @@ class Finish:
     Attributes:
         decision: the stop gate's decision.
         status: the run's final status, once it has one; None while the run goes on.
+        warning: what one more refusal would do, where it would end the run; else "".
     """
 
     decision: Decision
     status: Status | None = None
+    warning: str = ""
 
     @property
     def accepted(self) -> bool:
@@ -168,13 +203,18 @@ class Finish:
                 lines.append(f"  What would help: {reason.reverses}.")
         if self.status is not None:
             lines.append(f"The run has ended: {self.status}.")
+        elif self.warning:
+            lines.append(f"Take care: {self.warning}.")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
+        told: dict[str, Any] = {
             "guard": str(self.decision.verdict),
             "accepted": self.accepted,
             "reasons": reasons_json(self.decision.reasons),
             "status": self.status,
         }
+        if self.warning:
+            told["warning"] = self.warning
+        return told

@@ -7,16 +7,17 @@ from typing import Any, Final
 
 from tallystick.contracts.types import Contract
 from tallystick.gates.act import may_act
-from tallystick.model.decision import decision_of
+from tallystick.model.decision import Decision, decision_of
 from tallystick.model.events import args_digest
 from tallystick.model.proposal import Call
 from tallystick.view import View
 from tallystick.view.parse import parse_args
 from tallystick.view.state import when
 
+DENIED: Final = "approval.denied"
 WAITING: Final = frozenset({"approval.missing", "approval.expired", "approval.consumed", "approval.other_args",
-                            "approval.untrusted", "condition.open"})  # fmt: skip
-"""Reasons only a principal can reverse."""
+                            "approval.untrusted", "condition.open", DENIED})  # fmt: skip
+"""Reasons only a principal can reverse. A denial is one: a later decision about the call counts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,7 +28,7 @@ class Pending:
         refusal: seq of the refusal that holds it; names it on the command line.
         args: its arguments; secret fields hold marks.
         args_sha256: what an approval is bound to.
-        codes: why it is held.
+        codes: why it is held now.
         condition: id of the condition an approval would lift, if one holds the call.
         message: the first such reason, in words.
     """
@@ -40,9 +41,36 @@ class Pending:
     condition: str | None
     message: str
 
+    @property
+    def denied(self) -> bool:
+        """Whether a principal has said no. A later approval still lets the call through."""
+        return DENIED in self.codes
+
+
+def awaits_principal(view: View, contract: Contract, decision: Decision) -> bool:
+    """Return whether a refused call waits for nothing but a principal of this run who can still say yes.
+
+    A denial is an answer, so a denied call waits no more; proposing it again and again is a loop.
+    """
+    if not decision.codes or DENIED in decision.codes or not WAITING.issuperset(decision.codes):
+        return False
+    here = {name for p in view.principals.values() for name in (p.id, p.role)}
+    rules = {rule.id: rule.authority for rule in contract.conditions}
+    for reason in decision.reasons:
+        if reason.code != "condition.open":
+            continue
+        raised = view.conditions.get(reason.where)
+        authority = raised.body.authority if raised is not None else rules.get(reason.where, "")
+        if authority not in here:
+            return False
+    return bool(here)
+
 
 def pending(view: View, contract: Contract) -> tuple[Pending, ...]:
-    """Return the newest refusal of each call that waits for a principal only, and that would still be refused."""
+    """Return the newest refusal of each call that a principal alone can let through, and that would still be refused.
+
+    Denied calls are among them: the newest decision about a call counts, so a later one can be made.
+    """
     if view.ended is not None:
         return ()
     found: dict[tuple[str, str], Pending] = {}
@@ -55,15 +83,14 @@ def pending(view: View, contract: Contract) -> tuple[Pending, ...]:
         if now is None:
             continue
         call = Call(tool=body.tool, args=args, now=now, wish=body.wish)
-        now_codes = may_act(view, contract, call).codes
-        if not now_codes or not WAITING.issuperset(now_codes):
-            found.pop((body.tool, args_digest(args)), None)
-            continue
-        first = decision.reasons[0]
-        condition = next((r.where for r in decision.reasons if r.code == "condition.open"), None)
         sha256 = args_digest(args)
+        again = may_act(view, contract, call)
+        if not again.codes or not WAITING.issuperset(again.codes):
+            found.pop((body.tool, sha256), None)
+            continue
+        condition = next((r.where for r in again.reasons if r.code == "condition.open"), None)
         found[body.tool, sha256] = Pending(
-            refusal=seq, tool=body.tool, args=args, args_sha256=sha256, codes=decision.codes, condition=condition,
-            message=first.message,
+            refusal=seq, tool=body.tool, args=args, args_sha256=sha256, codes=again.codes, condition=condition,
+            message=again.reasons[0].message,
         )  # fmt: skip
     return tuple(found.values())

@@ -6,8 +6,9 @@ signed letter that it takes in before each decision.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from enum import Enum
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
@@ -17,9 +18,10 @@ from tallystick.errors import InputError
 from tallystick.model.proposal import Claim, StopOutcome
 from tallystick.runtime.bounds import Bounds
 from tallystick.runtime.calls import Calls
-from tallystick.runtime.closing import Closing
-from tallystick.runtime.drivers import Steps, Write, adrive, drive
+from tallystick.runtime.closing import Closing, stop_outcome
+from tallystick.runtime.drivers import Steps, Wait, Write, adrive, drive
 from tallystick.runtime.journal import Journal
+from tallystick.runtime.known import callable_named, seconds_in, tool_named
 from tallystick.runtime.outcome import Finish, Outcome, Status
 from tallystick.runtime.pending import Pending, pending
 from tallystick.runtime.proposals import Proposal, exact_args, is_coroutine
@@ -64,7 +66,7 @@ class Run(Statements):
         key: bytes | None,
         parent: Run | None = None,
     ) -> None:
-        super().__init__(journal)
+        super().__init__(journal, contract)
         self.id = journal.run
         self.contract = contract
         self.parent = parent
@@ -78,6 +80,7 @@ class Run(Statements):
             patience=guard.patience,
             end=self._end,
         )
+        self._registered = self._calls.tools
         self._calls.timeout = guard.timeout
         self._closing = Closing(guard, journal, contract, self._calls, bounds, self)
         self._writer: ThreadPoolExecutor | None = None
@@ -100,9 +103,46 @@ class Run(Statements):
         return self._calls.status
 
     def pending(self) -> tuple[Pending, ...]:
-        """Return the calls that were held only for want of a principal's approval, and still are."""
+        """Return the calls that wait for a principal's answer and nothing else; what was posted is taken in first.
+
+        A call that was approved may be proposed again and is here no more; nor is one that was denied, though a later
+        approval of it would count (`runtime.principals.waiting` lists both).
+
+        Raises:
+            LedgerError: what was posted cannot be read or recorded.
+        """
         with self._journal.lock:
-            return pending(self._journal.view, self.contract)
+            if self._calls.closed() is None:
+                self._calls.catch_up()
+            return tuple(call for call in pending(self._journal.view, self.contract) if not call.denied)
+
+    def wait_for_approval(self, timeout: float | None = None, *, poll: float = 1.0) -> tuple[Pending, ...]:
+        """Wait until every call that waits for a principal has its answer; return those that still wait.
+
+        Meanwhile this process holds the run. Where people take hours, `suspend` and `resume` instead.
+
+        Args:
+            timeout: seconds to wait at most; None waits for ever.
+            poll: seconds between two looks at what was posted.
+
+        Raises:
+            InputError: a setting is out of range. LedgerError: what was posted cannot be read or recorded.
+        """
+        return drive(self._waiting(timeout, poll))
+
+    async def await_for_approval(self, timeout: float | None = None, *, poll: float = 1.0) -> tuple[Pending, ...]:
+        """As `wait_for_approval`, without blocking the event loop."""
+        return await self._adrive(self._waiting(timeout, poll))
+
+    def _waiting(self, timeout: float | None, poll: float) -> Steps[tuple[Pending, ...]]:
+        seconds_in("poll", poll)
+        left = math.inf if timeout is None else seconds_in("timeout", timeout, zero=True)
+        while True:
+            found: tuple[Pending, ...] = yield Write(self.pending)
+            if not found or left <= 0:
+                return found
+            yield Wait(Future(), min(poll, left))
+            left -= poll
 
     # ------------------------------------------------------------------ calls
 
@@ -191,20 +231,30 @@ class Run(Statements):
         )  # fmt: skip
 
     def register(self, name: str, fn: Callable[..., Any]) -> None:
-        """Register the callable that runs `name`; also used for the contract's status queries."""
-        self._calls.tools[name] = fn
+        """Register the callable that runs `name`; also used for the contract's status queries.
+
+        Raises:
+            InputError: a closed contract mentions no such tool, or `fn` is no callable.
+        """
+        if self.contract.closed:
+            tool_named(self.contract, name, "register")
+        self._calls.tools[name] = callable_named(name, fn)
 
     def tool(
         self, fn: Callable[..., Any] | None = None, *, name: str | None = None, on_refusal: OnRefusal = "return"
     ) -> Any:
         """Wrap a callable so that calling it proposes the call. Works as a decorator, with or without arguments.
 
-        The wrapper returns the tool's own result, the recorded one where this very effect was realised before, or a
-        `Refusal` (raised as `RefusedError` with `on_refusal="raise"`). What the tool raises is recorded, then raised.
+        The wrapper returns the tool's own result, the recorded one where this very effect was realised before (a
+        `LostAnswer` where it is known to have happened and its own answer was lost), or a `Refusal`, which is false
+        (raised as `RefusedError` with `on_refusal="raise"`). What the tool raises is recorded, then raised.
+
+        Raises:
+            InputError: the contract mentions no such tool, or its parameters have no names.
         """
         if fn is None:
             return lambda f: self.tool(f, name=name, on_refusal=on_refusal)
-        known = name or fn.__name__
+        known: str = name if name is not None else getattr(fn, "__name__", "")
         self.register(known, fn)
         return wrap(self, known, fn, on_refusal)
 
@@ -232,11 +282,15 @@ class Run(Statements):
         Args:
             text: what the requester is told; words.
             claims: claims, or a mapping of answer slots to values.
-            outcome: acted; declined (rightly not acting); withdrawn (the requester took it back).
+            outcome: `acted`; `declined` (rightly not acting: nothing took effect that the record does not name as a
+                fallback); `withdrawn` (the requester took it back).
             declared_by: who says so: agent, framework, stop_reason. Recorded; it makes no difference.
             truncated: the turn that says so was cut by length.
+
+        Raises:
+            InputError: another outcome.
         """
-        return drive(self._closing.finish(text, claims, outcome, declared_by=declared_by, truncated=truncated))
+        return drive(self.finish_steps(text, claims, outcome, declared_by=declared_by, truncated=truncated))
 
     async def afinish(
         self,
@@ -249,7 +303,7 @@ class Run(Statements):
     ) -> Finish:
         """As `finish`, without blocking the event loop."""
         return await self._adrive(
-            self._closing.finish(text, claims, outcome, declared_by=declared_by, truncated=truncated)
+            self.finish_steps(text, claims, outcome, declared_by=declared_by, truncated=truncated)
         )
 
     def finish_steps(
@@ -262,7 +316,8 @@ class Run(Statements):
         truncated: bool = False,
     ) -> Steps[Finish]:
         """Return what `finish` does as steps for a driver of one's own."""
-        return self._closing.finish(text, claims, outcome, declared_by=declared_by, truncated=truncated)
+        known = stop_outcome(outcome)
+        return self._closing.finish(text, claims, known, declared_by=declared_by, truncated=truncated)
 
     def close(self, reason: str = "run.exit") -> Status | None:
         """End the run as it stands (framework exit, step limit) and give the lease back; return the final status.
@@ -330,8 +385,8 @@ class Run(Statements):
         if fn is not None:
             self._calls.tools.setdefault(tool, fn)
         seconds = self._calls.timeout if isinstance(timeout, Default) else timeout
-        if seconds is not None and seconds <= 0:
-            raise InputError(f"a timeout of `{seconds}` seconds", fix="more than 0, or None to wait for ever")
+        if seconds is not None:
+            seconds_in("timeout", seconds, or_none="wait for ever")
         return Proposal(
             tool=tool,
             exact=exact,

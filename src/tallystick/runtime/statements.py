@@ -6,9 +6,10 @@ principals sign has force; what the model says is kept and compared, never belie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, get_args
 
+from tallystick.contracts.types import Contract, Effect, Tool
 from tallystick.errors import InputError
 from tallystick.model import jsontext
 from tallystick.model.canonical import canonical, digest
@@ -31,24 +32,36 @@ from tallystick.model.events import (
 from tallystick.model.values import EntityRef
 from tallystick.runtime.claims import exact_value
 from tallystick.runtime.journal import AGENT, HOST, Journal
+from tallystick.runtime.known import args_named, entity_named, kind_named, names_in, one_of, text_of, tool_named
 from tallystick.runtime.letters import Signed, send
 
 USER = Actor(role="user", id="user")
+LeftAside = Literal["fallback", "expired"]
+ROLES: Final = ("user", "assistant", "agent", "system", "developer", "tool")
+"""Who a transport can say spoke."""
 
 
 class Statements:
     """The part of a `Run` that records what somebody said.
 
-    Every method raises `LedgerError` where the ledger cannot record it, and `InputError` once the run has ended.
+    Every method raises `LedgerError` where the ledger cannot record it, and `InputError` once the run has ended, and
+    for a tool, argument, kind of entity, condition, obligation or operation that is not known here: a misspelt name
+    would block, ask or owe nothing.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, contract: Contract) -> None:
         self._journal = journal
+        self._contract = contract
+        self._registered: Mapping[str, Callable[..., Any]] = {}
 
     # --- the host, about the user
 
     def confirm(self, kind: str, id: str, name: str = "", value: Any = None) -> None:  # noqa: A002 - an entity's id
         """Record that the user chose the entity `kind`/`id`, or confirmed `value` for its field `name`."""
+        kind_named(self._contract, kind, "confirm")
+        text_of("id", id, "confirm")
+        if name:
+            one_of(f"field of {kind}", name, self._contract.entities[kind].fields, "confirm")
         self._say(
             Confirmation(entity_kind=kind, entity_id=id, name=name, value=_text(value, name) if name else ""), HOST
         )
@@ -59,6 +72,8 @@ class Statements:
 
     def wish(self, text: str = "", *, tool: str | None = None, id: str | None = None) -> str:  # noqa: A002
         """Record that the user asks (again): an effect equal to an earlier one is no duplicate then. Returns its id."""
+        if tool is not None:
+            self._tool(tool, "wish: tool")
         with self._journal.lock:
             name = id or f"w{len(self._journal.view.wishes) + 1}"
             self._say(Wish(id=name, text=text, tool=tool), HOST)
@@ -76,17 +91,36 @@ class Statements:
         entity: EntityRef | None = None,
     ) -> None:
         """Record something owed that was added after the start: by a call of `tool` with these arguments, if given."""
+        text_of("id", id, "oblige")
+        if tool is not None:
+            self._tool(tool, "oblige: tool")
+            known = self._contract.tools.get(tool)
+            if known is not None and known.effect == "read" and not known.effect_cases:
+                raise InputError(f"`{tool}` only reads, so no call of it can discharge this", where="oblige: tool",
+                                 fix="name the tool whose effect is owed")  # fmt: skip
+        elif args:
+            raise InputError("arguments are given, but no tool", where="oblige", fix="name the tool that is owed")
+        args_named(self._declared((tool,) if tool is not None else ()), args or {}, "oblige: args")
+        entity_named(self._contract, entity, "oblige: entity")
+        if id in self._journal.view.obligations:
+            raise InputError(f"`{id}` is owed already", where="oblige", fix="another id for another obligation")
         pairs = [[name, jsontext.dumps(exact_value(value, name))] for name, value in (args or {}).items()]
         self._say(Obliged(id=id, text=text, tool=tool, args=pairs, entity=_entity(entity)), HOST)
 
-    def impossible(self, obligation: str, receipts: tuple[str, ...]) -> None:
-        """Record that receipts show an obligation to be impossible. Without a receipt it has no force."""
-        self._say(Settled(id=obligation, how="impossible", by=HOST.id, evidence=list(receipts)), HOST)
+    def impossible(self, obligation: str, receipts: Iterable[str] | str) -> None:
+        """Record that receipts (their ids, or one id) show an obligation to be impossible."""
+        view = self._journal.view
+        one_of("obligation", obligation, view.obligations, "impossible")
+        shown = names_in("receipt", receipts, "impossible: receipts")
+        for ref in shown:
+            if view.receipt(ref) is None:
+                one_of("receipt", ref, [r.id for r in view.receipts], "impossible: receipts")
+        self._say(Settled(id=obligation, how="impossible", by=HOST.id, evidence=list(shown)), HOST)
 
     def block(
         self,
         id: str,  # noqa: A002 - a condition's id
-        removes: tuple[str, ...],
+        removes: Iterable[str] | str,
         *,
         status: str = "",
         prerequisite: str = "",
@@ -101,7 +135,7 @@ class Statements:
 
         Args:
             id: name of the condition.
-            removes: tools it removes.
+            removes: tools it removes, or the name of one.
             status: the stop status, e.g. `do not pay`.
             prerequisite: what has to be established.
             authority: the role or principal that can say so.
@@ -111,25 +145,38 @@ class Statements:
             operation: the condition ends with this operation.
             by: who raised it.
         """
+        text_of("id", id, "block")
+        tools = [self._tool(name, "block: removes") for name in names_in("tool", removes, "block: removes")]
+        args_named(self._declared(tools), args or {}, "block: args")
+        entity_named(self._contract, entity, "block: entity")
+        if operation is not None:
+            text_of("operation", operation, "block: operation")
         scope = [[name, jsontext.dumps(exact_value(value, name))] for name, value in (args or {}).items()]
         self._say(
             Raised(
-                id=id, removes=list(removes), scope=scope, entity=_entity(entity), status=status,
+                id=id, removes=tools, scope=scope, entity=_entity(entity), status=status,
                 prerequisite=prerequisite, authority=authority, fallback=fallback, operation=operation, by=by,
             ),
             HOST,
         )  # fmt: skip
 
-    def leave_aside(self, condition: str, how: Literal["fallback", "expired"] = "fallback") -> None:
+    def leave_aside(self, condition: str, how: LeftAside = "fallback") -> None:
         """Record that a condition was left aside through its fallback, or expired. Resolving it takes its authority."""
+        one_of("raised condition", condition, self._journal.view.conditions, "leave_aside")
+        one_of("way to leave a condition aside", how, get_args(LeftAside), "leave_aside: how")
         self._say(Lifted(id=condition, how=how, by=HOST.id), HOST)
 
     def close_operation(self, operation: str) -> None:
         """Record that a named operation is over; conditions limited to it end."""
+        raised = [record.body.operation for record in self._journal.view.conditions.values()]
+        one_of("operation", operation, [name for name in raised if name is not None], "close_operation")
         self._say(OperationClosed(operation=operation), HOST)
 
     def schema_changed(self, tool: str, schema: Mapping[str, Any] | None, *, effect: str | None = None) -> None:
         """Record that a live tool's schema, or its effect class, is not what the contract was reviewed against."""
+        one_of("tool", tool, self._contract.tools, "schema_changed")
+        if effect is not None:
+            one_of("effect", effect, get_args(Effect), "schema_changed: effect")
         text = jsontext.dumps(dict(schema)) if schema is not None else ""
         sha256 = digest(canonical(tagged(jsontext.loads(text))) if text else b"")
         self._say(SchemaChanged(tool=tool, sha256=sha256, schema=text, effect=effect), HOST)
@@ -150,6 +197,7 @@ class Statements:
 
     def says(self, role: str, text: str, *, native_id: str | None = None, truncated: bool = False) -> None:
         """Record words. `role` is who the transport says spoke; words are claims, whoever says them."""
+        one_of("role", role, ROLES, "says: role")
         actor = USER if role == "user" else AGENT
         self._say(Said(role=role, text=text, native_id=native_id, truncated=truncated), actor)
 
@@ -158,6 +206,12 @@ class Statements:
         self._say(Reported(stage=stage, text=text), AGENT)
 
     # --- inside
+
+    def _tool(self, name: str, where: str) -> str:
+        return tool_named(self._contract, name, where, self._registered)
+
+    def _declared(self, names: Iterable[str]) -> list[Tool]:
+        return [self._contract.tools[name] for name in names if name in self._contract.tools]
 
     def _say(self, body: AnyBody, actor: Actor) -> None:
         with self._journal.lock:

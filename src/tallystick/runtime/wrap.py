@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tallystick.errors import InputError
-from tallystick.runtime.outcome import Outcome, RefusedError
+from tallystick.runtime.outcome import Outcome, RefusedError, in_doubt_text
 
 if TYPE_CHECKING:
     from tallystick.runtime.run import Run
@@ -59,6 +59,6 @@ def _answer(outcome: Outcome, on_refusal: OnRefusal) -> Any:
         return outcome.refusal()
     if outcome.error is not None:
         if outcome.in_doubt:
-            outcome.error.add_note("tallystick: it is not known whether this call took effect; it is in doubt")
+            outcome.error.add_note(f"tallystick: {in_doubt_text(outcome.why_in_doubt)}")
         raise outcome.error
     return outcome.result
