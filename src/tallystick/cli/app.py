@@ -19,6 +19,7 @@ from tallystick.cli.audit import audit
 from tallystick.cli.check import check
 from tallystick.cli.demo import demo
 from tallystick.cli.draft import draft
+from tallystick.cli.eval import evals
 from tallystick.cli.files import export, verify
 from tallystick.cli.gateway import gateway
 from tallystick.cli.mine import mine
@@ -69,6 +70,7 @@ def _common(
 for _command in (demo, audit, check, draft, mine, runs, show, recheck, verify, export, settle, approve, gateway):
     app.command()(_command)
 app.add_typer(models, name="models")
+app.add_typer(evals, name="eval")
 
 
 def main(args: list[str] | None = None) -> None:

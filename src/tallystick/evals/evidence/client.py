@@ -78,15 +78,16 @@ class Environment:
             raise ValueError(answer["error"])
         return Session(self._reader, self._writer, answer["task"])
 
-    def close(self, *, failure: str | None = None) -> None:
+    def close(self, *, failure: str | None = None, note: str = "") -> None:
         """End the open case as it stands and have its record written.
 
         Args:
+            note: kept with the record, unless the agent left one of its own when it submitted.
             failure: why it failed, where that was not the agent's doing; it will then not be scored.
         """
         if failure is not None:
             _exchange(self._reader, self._writer, {"op": "infrastructure", "note": failure[:500]})
-        _exchange(self._reader, self._writer, {"op": "close"})
+        _exchange(self._reader, self._writer, {"op": "close", "note": note[:500]})
 
 
 @contextmanager

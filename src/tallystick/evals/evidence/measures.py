@@ -157,12 +157,12 @@ def measure(scores: Iterable[Score], *, resample: bool = True) -> dict[str, Any]
 def paired(
     base: Iterable[Score], arm: Iterable[Score], name: str = "acted", *, resample: bool = True
 ) -> dict[str, Any]:
-    """Return how much more often `name` is true in an arm than in its base, over the scenarios that have both.
+    """Return how much more often `name` is true (or how much larger) in an arm, over the scenarios both sides have.
 
     Args:
         base: scores of one side; a scenario's repetitions are averaged.
         arm: scores of the other side.
-        name: a true-or-false field of `Score`.
+        name: a true-or-false field of `Score`, or a count.
         resample: compute the bootstrap over scenarios as well.
 
     Returns:
@@ -171,7 +171,7 @@ def paired(
     sides: list[dict[str, list[int]]] = [{}, {}]
     for side, scores in zip(sides, (base, arm), strict=True):
         for s in scores:
-            side.setdefault(s.scenario, []).append(int(bool(getattr(s, name))))
+            side.setdefault(s.scenario, []).append(int(getattr(s, name) or 0))
     both = [(sides[0][k], sides[1][k]) for k in sides[0] if k in sides[1]]
     if not both:
         return {"scenarios": 0, "base": None, "arm": None, "difference": None, "bootstrap": None}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import yaml
 
 from tallystick.errors import InputError
@@ -17,6 +17,7 @@ from tallystick.evals.evidence.derived import sets
 from tallystick.evals.evidence.episode import Episode
 from tallystick.evals.evidence.intervals import numpy
 from tallystick.evals.evidence.isolated import play
+from tallystick.evals.evidence.kept import EPISODES, append, load, read_episodes
 from tallystick.evals.evidence.manifest import list_composition, stored
 from tallystick.evals.evidence.measures import DEFINITIONS, OVERLAP, measure, readiness
 from tallystick.evals.evidence.plan import SEED, slots
@@ -29,8 +30,14 @@ from tallystick.evals.evidence.world import data
 Agent = Scripted | Callable[[Session], None] | Sequence[str]
 """A scripted agent; a callable that is given a `Session`, the environment being another process; or the command line of
 a program that speaks the protocol of `client` on its standard input and output."""
-EPISODES: Final = "episodes.jsonl"
-__all__ = ["Agent", "chosen", "list_composition", "published", "read_episodes", "report", "run", "scores"]
+MAX_FAILURES: Final = 3
+"""Infrastructure failures one after another, after which a run stops: the endpoint is down, and waiting is cheaper."""
+INTERACTIVE: Final = "pairs-interactive"
+"""The arm that is no set of its own: the V1 cases whose static twins are `pairs`."""
+__all__ = [
+    "EPISODES", "Agent", "Rolled", "chosen", "list_composition", "published", "read_episodes", "report", "roll", "run",
+    "scores",
+]  # fmt: skip
 
 
 def chosen(
@@ -54,10 +61,11 @@ def chosen(
     if limit is not None and limit < 1:
         raise InputError(f"`{limit}` cases", where="limit", fix="1 or more")
     derived = stored()["derived"]
+    derived[INTERACTIVE] = [name.split(":")[0] for name in derived["pairs"]]
     if arm is not None and arm not in derived:
         raise InputError(f"there is no derived set `{arm}`", fix=f"one of: {', '.join(derived)}")
     places = {slot.id: (slot.protocol, slot.domain) for slot in slots(seed)}
-    names = list(places) if arm is None else list(derived[arm]) if seed == SEED else [c.id for c in sets(seed)[arm]]
+    names = list(places) if arm is None else list(derived[arm]) if seed == SEED else _drawn(arm, seed)
     by_protocol: dict[str, dict[str, list[str]]] = {}
     for name in names:
         its, domain = places[name.split(":")[0]]
@@ -75,6 +83,12 @@ def chosen(
     return tuple(dealt[:limit])
 
 
+def _drawn(arm: str, seed: str) -> list[str]:
+    if arm == INTERACTIVE:
+        return [c.scenario for c in sets(seed)["pairs"]]
+    return [c.id for c in sets(seed)[arm]]
+
+
 def run(
     agent: Agent,
     protocol: str | None = None,
@@ -88,6 +102,7 @@ def run(
     seed: str = SEED,
     resample: bool = True,
     progress: Callable[[int, int], None] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Run an agent over the suite and return its measures with intervals.
 
@@ -103,42 +118,96 @@ def run(
         seed: of the suite.
         resample: compute the bootstrap over scenarios too, which needs the `evals` extra.
         progress: is told (episodes done, episodes in all).
+        settings: what else the agent was run with (model, harness, temperature); kept with the episodes, and a folder
+            with other settings is not gone on with.
 
     Returns:
-        `{"agent", "scripted", "gated", "seed", "cases", "epochs", "episodes", "scored", "excluded", "protocols",
-        "domains", "macro", "readiness", "definitions", "note", "published"}`. `published` is the paper's, never ours.
+        `{"agent", "scripted", "gated", "seed", "set", "settings", "cases", "epochs", "episodes", "scored", "excluded",
+        "protocols", "domains", "macro", "refused", "effects", "readiness", "definitions", "note", "published"}`.
+        `published` is the paper's, never ours.
 
     Raises:
         InputError: a bad choice, an unusable folder, or numpy is missing and `resample` is set.
     """
+    rolled = roll(
+        agent, protocol, limit, out, name=name, gated=gated, epochs=epochs, arm=arm, seed=seed, resample=resample,
+        progress=progress, settings=settings,
+    )  # fmt: skip
+    return rolled.report(resample=resample)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rolled:
+    """What a run produced, before it is scored.
+
+    Attributes:
+        head: who ran and how: the first fields of a report.
+        cases: the cases, in order.
+        episodes: their episodes.
+    """
+
+    head: dict[str, Any]
+    cases: tuple[Case, ...]
+    episodes: tuple[Episode, ...]
+
+    def report(self, *, resample: bool = True) -> dict[str, Any]:
+        """Return the report, as `run` does."""
+        return {**self.head, **report(self.cases, self.episodes, resample=resample)}
+
+    def scores(self) -> list[Score]:
+        """Return the scores."""
+        return scores(self.cases, self.episodes)
+
+
+def roll(
+    agent: Agent,
+    protocol: str | None = None,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    *,
+    name: str | None = None,
+    gated: bool = False,
+    epochs: int = 1,
+    arm: str | None = None,
+    seed: str = SEED,
+    resample: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Rolled:
+    """Run an agent over the suite and return its episodes; the arguments are those of `run`."""
     if epochs < 1:
         raise InputError(f"`{epochs}` epochs", where="epochs", fix="1 or more")
     if resample:
         numpy()  # before hours of work, not after
     names = chosen(protocol, limit, arm, seed)
     called = name or (agent.name if isinstance(agent, Scripted) else _called(agent))
-    done = _load(out, called, gated=gated)
-    todo = [(name, epoch) for epoch in range(epochs) for name in names if (name, epoch) not in done]
+    kept = {"agent": called, "gated": gated, "seed": seed, **(settings or {})}
+    done = load(out, called, gated=gated, settings=kept)
+    todo = [(case, epoch) for epoch in range(epochs) for case in names if (case, epoch) not in done]
+    wanted = set(names)
     total = len(names) * epochs
+    count = total - len(todo)
     for episode in _play(agent, todo, called, gated=gated, seed=seed):
         done[(episode.case, episode.epoch)] = episode
         if out is not None:
-            _append(Path(out), episode)
+            append(Path(out), episode)
+        count += 1
         if progress is not None:
-            progress(len(done), total)
-    wanted = set(names)
-    episodes = [e for e in done.values() if e.case in wanted and e.epoch < epochs]
-    cases = [find(name, seed) for name in names]
-    return {
-        "agent": called,
-        "scripted": isinstance(agent, Scripted),
-        "gated": gated,
-        "seed": seed,
-        "set": arm or "suite",
-        "cases": len(names),
-        "epochs": epochs,
-        **report(cases, episodes, resample=resample),
-    }
+            progress(count, total)
+    return Rolled(
+        head={
+            "agent": called,
+            "scripted": isinstance(agent, Scripted),
+            "gated": gated,
+            "seed": seed,
+            "set": arm or "suite",
+            "settings": kept,
+            "cases": len(names),
+            "epochs": epochs,
+        },
+        cases=tuple(find(case, seed) for case in names),
+        episodes=tuple(e for e in done.values() if e.case in wanted and e.epoch < epochs),
+    )
 
 
 def report(cases: Iterable[Case], episodes: Iterable[Episode], *, resample: bool = True) -> dict[str, Any]:
@@ -203,65 +272,29 @@ def _callable(
     Nothing in this process builds a case meanwhile: records and specifications are in the environment's process.
 
     Raises:
-        InputError: the environment's process has gone.
+        InputError: the environment's process has gone, or the agent's infrastructure has.
     """
+    failures = 0
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / EPISODES
         with connect(kept, gated=gated, options=("--seed", seed)) as environment:
             for case_name, epoch in todo:
                 failure: str | None = None
+                note = ""
                 try:
                     agent(environment.open(case_name, agent=called, epoch=epoch))
                 except InfrastructureError as bad:
                     failure = str(bad) or "infrastructure"
                 except EOFError:
                     raise InputError("the environment's process has gone", where=case_name) from None
-                except Exception:  # noqa: BLE001, S110 - an agent's crash is an unsuccessful episode, and is scored
-                    pass
-                environment.close(failure=failure)
+                except Exception as bad:  # noqa: BLE001 - an agent's crash is an unsuccessful episode, and is scored
+                    note = f"crashed: {type(bad).__name__}: {bad}"
+                environment.close(failure=failure, note=note)
                 yield read_episodes(kept)[-1]
                 kept.write_bytes(b"")  # the environment appends; what was read is not read again
-
-
-def read_episodes(path: Path) -> list[Episode]:
-    """Return the episodes in a file of JSON lines.
-
-    Raises:
-        InputError: the file cannot be read, or a line is no episode.
-    """
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as bad:
-        raise InputError(f"cannot be read: {bad.strerror}", where=str(path)) from None
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            found.append(msgspec.json.decode(line, type=Episode))
-        except msgspec.DecodeError as bad:
-            raise InputError(f"not an episode: {bad}", where=f"{path}:{number}") from None
-    return found
-
-
-def _load(out: str | Path | None, called: str, *, gated: bool) -> dict[tuple[str, int], Episode]:
-    if out is None:
-        return {}
-    path = Path(out) / EPISODES
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as bad:
-        raise InputError(f"cannot be made: {bad.strerror}", where=str(out), fix="name a folder") from None
-    if not path.exists():
-        return {}
-    found = read_episodes(path)
-    other = next((e for e in found if e.agent != called or e.gated != gated), None)
-    if other is not None:
-        raise InputError(
-            f"the folder holds episodes of `{other.agent}`{' behind the gate' if other.gated else ''}",
-            where=str(out), fix="another folder for each agent and setting",
-        )  # fmt: skip
-    return {(e.case, e.epoch): e for e in found if e.end != "infrastructure"}
-
-
-def _append(out: Path, episode: Episode) -> None:
-    with (out / EPISODES).open("ab") as file:
-        file.write(msgspec.json.encode(episode) + b"\n")
+                failures = failures + 1 if failure is not None else 0
+                if failures == MAX_FAILURES:
+                    raise InputError(
+                        f"{failures} cases one after another failed for reasons that are not the agent's: {failure}",
+                        where=case_name, fix="see to it and run again; with --out the run goes on where it stopped",
+                    )  # fmt: skip

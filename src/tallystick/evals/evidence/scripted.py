@@ -75,7 +75,7 @@ def applies(fault: Fault, case: Case) -> bool:
     if fault == "none" or case.protocol == "Legacy":
         return False
     if fault == "acts_early":
-        return case.protocol in ACTING
+        return case.protocol in ACTING and bool(case.private.actions)  # derived cases may support none
     if fault == "wrong_entity":
         return case.protocol in ACTING and _confusable(case) is not None
     if fault == "drops_result":

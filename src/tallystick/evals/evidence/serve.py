@@ -89,7 +89,7 @@ class Server:
         if op == "open":
             return self._open(asked)
         if op == "close":
-            self.leave()
+            self.leave(str(asked.get("note", "")))
             return {"over": True}
         room = self._room
         if room is None:
@@ -105,9 +105,10 @@ class Server:
             room.close("limit", f"more than {self._budget:g} seconds")
         return {"result": room.call(asked["tool"], asked["args"]), "over": room.over}
 
-    def leave(self) -> None:
+    def leave(self, note: str = "") -> None:
         """End the open case as it stands and keep its record."""
         if self._room is not None:
+            self._room.close("stopped", note[:500])
             self._keep(self._room.episode(round(self._clock() - self._started, 3)))
             self._room = None
 

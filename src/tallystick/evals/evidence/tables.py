@@ -16,6 +16,55 @@ def text(told: dict[str, Any]) -> str:
     return "\n".join(_lines(told)) + "\n"
 
 
+def study_text(told: dict[str, Any]) -> str:
+    """Return what `study` returned: each arm's tables, then each arm beside its base."""
+    parts = []
+    for arm, found in told["arms"].items():
+        own = {**found, "definitions": {}, "published": None}
+        parts += [f"== {arm}", text(own)]
+    rows = [["base", "arm", "measure", "scenarios", "base", "arm", "difference", "95% bootstrap"]]
+    for pair in told["paired"]:
+        show = _mean if pair["measure"] == "information_calls" else _percent
+        interval = "" if pair["bootstrap"] is None else " to ".join(show(v) for v in pair["bootstrap"])
+        means = [show(pair[k]) for k in ("base_mean", "arm_mean", "difference")]
+        rows.append([pair["base"], pair["arm"], pair["measure"], str(pair["scenarios"]), *means, interval])
+    parts += ["== arms beside their base, over the scenarios both have", *_table(rows), ""]
+    first = next(iter(told["arms"].values()))
+    parts += [f"  {name}: {words}" for name, words in first["definitions"].items()]
+    parts += ["", f"published ({first['published']['source']}; not ours, other cases, other models):"]
+    parts += _published_arms(first["published"])
+    return "\n".join(parts) + "\n"
+
+
+def composition_text(told: dict[str, Any]) -> str:
+    """Return the composition of the suite as text."""
+    lines = [f"{sum(told['protocols'].values())} cases; manifest {'kept' if told['manifest_ok'] else 'BROKEN'}", ""]
+    means = told["reads"]["mean_by_protocol"]
+    rows = [["protocol", "cases", "mean required reads"]]
+    rows += [[p, str(n), f"{means[p]:.2f}"] for p, n in told["protocols"].items()]
+    lines += [*_table(rows), "", *_table([["domain", "cases"], *([d, str(n)] for d, n in told["domains"].items())]), ""]
+    v3 = told["v3"]
+    lines.append(f"V3: {v3['nodes']} action nodes, {v3['edges']} edges, {v3['forks']} forked, {v3['joins']} joined")
+    lines.append(f"most required reads: {told['reads']['max']}")
+    return "\n".join(lines) + "\n"
+
+
+def check_text(told: dict[str, Any]) -> str:
+    """Return what the suite's own check found as text."""
+    rows = [["played", "paths"]]
+    rows += [[k.replace("_", " "), str(v)] for k, v in told.items() if isinstance(v, int)]
+    rows += [[f"corrupted: {kind}", str(n)] for kind, n in told["corrupted"].items()]
+    lines = [*_table(rows), ""]
+    lines += [f"{f['case']}: {f['kind']}: {f['message']}" for f in told["findings"]]
+    audit = told["checkpoints"]
+    lines.append(f"findings: {len(told['findings'])}")
+    lines.append(
+        f"labelled checkpoints {audit['checkpoints']}: false acceptance {audit['false_acceptances']} of"
+        f" {audit['of_unsupported']}, false rejection {audit['false_rejections']} of {audit['of_supported']}"
+    )
+    return "\n".join(lines) + "\n"
+
+
 def _lines(told: dict[str, Any]) -> Iterator[str]:
     gate = "behind the act gate" if told["gated"] else "without a gate"
     kind = "scripted agent" if told["scripted"] else "agent"
@@ -37,7 +86,10 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "share of n, 95% Wilson interval, [bootstrap over scenarios]. " + told["note"]
     yield from (f"  {name}: {words}" for name, words in told["definitions"].items())
-    yield ""
+    if told["published"] is not None:
+        yield ""
+    if told["published"] is None:
+        return
     yield f"published ({told['published']['source']}; not ours, other cases, other models):"
     yield from _published(told["published"])
 
@@ -70,6 +122,22 @@ def _published(found: dict[str, Any]) -> Iterator[str]:
         if "tenth" in row:
             shown += f", the tenth {_percent(row['tenth'])}"
         yield f"  {name}: {shown}  ({row['at']})"
+
+
+def _published_arms(found: dict[str, Any]) -> Iterator[str]:
+    """What the paper reports on interventions, matched pairs and balanced triples."""
+    for group in ("interventions", "static_interactive", "balanced"):
+        for name, row in found[group].items():
+            shown = ", ".join(f"{k} {_plain(v)}" for k, v in row.items() if k != "at")
+            yield f"  {group}, {name}: {shown}  ({row['at']})"
+
+
+def _plain(value: Any) -> str:
+    return " to ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _mean(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _table(rows: list[list[str]]) -> Iterator[str]:
