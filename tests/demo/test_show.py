@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -64,9 +65,29 @@ def test_every_reason_the_guard_gave_is_printed_with_its_code(found: Comparison)
 
 def test_the_table_fits_eighty_columns(found: Comparison) -> None:
     out = io.StringIO()
+    draw(found, Console(file=out, width=80, force_terminal=True, no_color=True, legacy_windows=False))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+    assert max(map(len, plain.splitlines())) <= 80
+    out = io.StringIO()
     draw(found, Console(file=out, width=80))
-    assert max(map(len, out.getvalue().splitlines())) <= 80
     assert row(out.getvalue(), "paid for I-7")[0] == "840.00 EUR paid twice"
+
+
+def test_into_a_pipe_nothing_is_padded_or_wrapped(found: Comparison) -> None:
+    """Each reason is one line, so that it can be searched for, and no line ends in blanks."""
+    out = io.StringIO()
+    draw(found, Console(file=out, width=40))
+    lines = out.getvalue().split("What the guard answered")[1].splitlines()
+    assert all(line == line.rstrip() for line in lines)
+    reasons = [r.message for s in found.guarded.steps if s.verdict != "accept" for r in s.reasons]
+    assert reasons
+    assert all(any(message in line for line in lines) for message in reasons)
+
+
+def test_without_faults_the_log_says_whose_doing_a_refusal_is() -> None:
+    out = io.StringIO()
+    run_demo(out=out, faults=Faults())
+    assert "no fault was set; what is refused is what the agent itself left out" in out.getvalue()
 
 
 def test_json_is_one_object_that_says_the_same(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -101,7 +100,10 @@ def draw(found: Comparison, console: Console) -> None:
         table.add_row(name, left, right)
     console.print(table)
     console.print()
-    console.print(Text("What the guard answered", style="bold"))
+    head = Text.assemble(("What the guard answered", "bold"), ("  by the event's number in the run", "dim"))
+    console.print(head, soft_wrap=True)
+    if not found.faults.names and found.guarded.done.refused:
+        _indented(Text("no fault was set; what is refused is what the agent itself left out", style="dim"), console)
     for step in found.guarded.steps:
         _draw_step(step, console)
     console.print()
@@ -156,10 +158,21 @@ _STYLES: Final = {
 
 def _draw_step(step: Step, console: Console) -> None:
     style = _STYLES.get(step.verdict, "yellow")
-    console.print(Text.assemble((f"{step.seq:>4}  ", "dim"), f"{step.about}: ", (step.verdict, style)))
+    console.print(Text.assemble((f"{step.seq:>4}  ", "dim"), f"{step.about}: ", (step.verdict, style)), soft_wrap=True)
     if step.verdict == "accept":
         return
     for reason in step.reasons:
-        console.print(Padding(Text.assemble((reason.code, "bold"), f" {reason.message}"), (0, 0, 0, 6)))
+        about = f" `{reason.where}`:" if reason.where and reason.where not in reason.message else ""
+        _indented(Text.assemble((reason.code, "bold"), f"{about} {reason.message}"), console)
     for help_ in dict.fromkeys(r.reverses for r in step.reasons if r.reverses):
-        console.print(Padding(Text(f"what would help: {help_}", style="dim"), (0, 0, 0, 6)))
+        _indented(Text(f"what would help: {help_}", style="dim"), console)
+
+
+def _indented(text: Text, console: Console) -> None:
+    """Print `text` under a step: wrapped on a terminal, one line without padding into a pipe or file."""
+    if not console.is_terminal:
+        console.print(Text.assemble(" " * 6, text), soft_wrap=True)
+        return
+    for line in text.wrap(console, max(20, console.width - 6)):
+        line.rstrip()
+        console.print(Text.assemble(" " * 6, line))

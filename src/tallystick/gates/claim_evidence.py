@@ -274,11 +274,11 @@ def superseded(view: View, receipt: ReceiptRecord, subject: EntityRef | None) ->
     for ref in (subject,) if subject is not None else call.targets:
         last = view.last_write(ref)
         if receipt.observed_seq < last:
-            text = f"it was observed before a later write to {ref}"
+            text = f"the answer of {call.tool} is from before a later write to {ref}"
         elif call.effect != "write" and view.void(ref, receipt.observed_seq):
-            text = f"it was observed while a write to {ref} was still under way"
+            text = f"the answer of {call.tool} came while a write to {ref} was still under way"
         elif last and call.effect != "write" and _may_lag(view, tool, receipt, ref):
-            text = f"it may not show the last write to {ref} yet ({call.tool} lags)"
+            text = f"the answer of {call.tool}, which lags, may not show the last write to {ref} yet"
         else:
             continue
         return Reason(
