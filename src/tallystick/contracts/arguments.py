@@ -86,8 +86,13 @@ def _checks(tool: Tool) -> _Checks:
     return found
 
 
-def validate_args(tool: Tool, args: Mapping[str, Any]) -> list[Problem]:
+_NO_ARGS: Final[Mapping[str, Any]] = {}
+
+
+def validate_args(tool: Tool, args: Mapping[str, Any], exact_already: Mapping[str, Any] = _NO_ARGS) -> list[Problem]:
     """Return how `args` do not fit `tool`; empty where they do.
+
+    `exact_already` are exact values of arguments that a caller has parsed; they are not parsed a second time.
 
     Each problem's `pointer` is the JSON Pointer of the argument; `line` and `column` are 0, as there is no text.
     A declared argument that is not optional (`?`) must be there.
@@ -114,7 +119,7 @@ def validate_args(tool: Tool, args: Mapping[str, Any]) -> list[Problem]:
             if name in checks.needed and name not in args and join((name,)) not in wrong
         )
     for name, type_ in checks.typed:
-        if name not in args or (wrong and join((name,)) in wrong):
+        if name in exact_already or name not in args or (wrong and join((name,)) in wrong):
             continue
         try:
             exact(type_, args[name], args)

@@ -67,7 +67,8 @@ def _decide(view: View, contract: Contract, call: Call) -> Decision:
     drifted = _drifted(view, tool, call)
     if drifted is not None:
         return drifted
-    problems = validate_args(tool, call.args)
+    typed = typed_args(tool, call.args)
+    problems = validate_args(tool, call.args, typed)
     if problems:
         return Decision(
             verdict=Verdict.REFUSE,
@@ -77,7 +78,6 @@ def _decide(view: View, contract: Contract, call: Call) -> Decision:
             ),
         )
     effect = effect_of(tool, call.args)
-    typed = typed_args(tool, call.args)
     earlier: Decision | None = None
     if effect == "write":
         earlier = duplicate(view, tool, call, typed)
