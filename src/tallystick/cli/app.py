@@ -22,12 +22,13 @@ from tallystick.cli.draft import draft
 from tallystick.cli.eval import evals
 from tallystick.cli.files import export, verify
 from tallystick.cli.gateway import gateway
+from tallystick.cli.keygen import keygen
 from tallystick.cli.mine import mine
 from tallystick.cli.models import models
 from tallystick.cli.people import approve, settle
 from tallystick.cli.recheck import recheck
 from tallystick.cli.runs import runs, show
-from tallystick.errors import ForgedEventError, TallystickError
+from tallystick.errors import ForgedEventError, InputError, TallystickError
 
 DONE: Final = 0
 LOOK: Final = 1
@@ -67,7 +68,9 @@ def _common(
         console.say(context.get_help())
 
 
-for _command in (demo, audit, check, draft, mine, runs, show, recheck, verify, export, settle, approve, gateway):
+for _command in (
+    demo, audit, check, draft, mine, runs, show, recheck, verify, export, settle, approve, keygen, gateway,
+):  # fmt: skip
     app.command()(_command)
 app.add_typer(models, name="models")
 app.add_typer(evals, name="eval")
@@ -80,14 +83,15 @@ def main(args: list[str] | None = None) -> None:
 
 def run(args: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    json = "--json" in (sys.argv[1:] if args is None else args)
     try:
         code = app(args=args, prog_name="tallystick", standalone_mode=False)
         sys.stdout.flush()
     except TallystickError as bad:
-        console.complain(str(bad))
+        console.fail(bad, json=json)
         return LOOK if isinstance(bad, ForgedEventError) else BAD_INPUT
     except _ClickException as bad:
-        console.complain(bad.format_message())
+        console.fail(InputError(bad.format_message()), json=json)
         return BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         console.complain("interrupted")
@@ -99,7 +103,8 @@ def run(args: list[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return READER_GONE
     except OSError as bad:
-        console.complain(f"{bad.filename}: {(bad.strerror or str(bad)).lower()}" if bad.filename else str(bad).lower())
+        where = str(bad.filename) if bad.filename else None
+        console.fail(InputError((bad.strerror or str(bad)).lower(), where=where), json=json)
         return BAD_INPUT
     except Exception as bad:  # the last resort, so that a defect of ours is one line too
         if os.environ.get("TALLYSTICK_DEBUG"):
