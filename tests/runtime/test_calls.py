@@ -254,8 +254,6 @@ def test_an_idempotency_key_is_minted_once_per_effect(guard: Guard, shop: Shop) 
         (("a", 1), '["a",1]'),
         ({"when": Clock().now}, '{"when":"2026-03-11T09:00:00+00:00"}'),
         ("plain words", "plain words"),
-        (b"\xff\x00", None),
-        ({"x": float("nan")}, '{"x": NaN}'),
         (None, "null"),
     ],
 )

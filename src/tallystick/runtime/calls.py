@@ -394,13 +394,14 @@ class Calls:
         if execution.abandoned:
             execution.when_late(partial(self._late, call_id))
         value = ran.value.value if isinstance(ran.value, ToolResult) else ran.value
+        not_json = self.receipts.not_json.pop(call_id, None)
         return Outcome(
             tool=proposal.tool,
             decision=ticket.decision,
-            result=value,
+            result=None if not_json is not None else value,
             call_id=call_id,
             receipt_id=record.id if record is not None else None,
-            error=ran.error,
+            error=not_json or ran.error,
             in_doubt=doubtful,
             why_in_doubt=self._why(call_id) if doubtful else "",
         )
@@ -417,6 +418,7 @@ class Calls:
             self.receipts.unfinished.discard(call_id)
             if self.journal.broken in ("", "run.left"):
                 record = self.receipts.record(call_id, ran, late=True)
+                self.receipts.not_json.pop(call_id, None)
                 if record is not None and self.journal.view.ended is None:
                     self.receipts.settle_from(record, None)
             if not self.receipts.unfinished and self.when_idle is not None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-from tallystick.errors import InputError, TallystickError
+from tallystick.errors import TallystickError
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Reason, Verdict
+from tallystick.runtime.results import NotJsonError, json_of
 
 Status = Literal["CERTIFIED", "IN_DOUBT", "BLOCKED", "UNCERTIFIED"]
 
@@ -113,7 +114,8 @@ class Outcome:
             `LostAnswer` where the effect is known to have happened and the tool's own answer was lost.
         call_id: id of the intent, where the call was admitted.
         receipt_id: receipt that records what came back, or the one handed back.
-        error: what the tool raised, or the timeout; None where it returned.
+        error: what the tool raised, the timeout, or that what it returned has no JSON form (`NotJsonError`); None where
+            it returned a value a receipt can hold.
         in_doubt: whether it is unknown if the call took effect; nothing like it runs until that is settled.
         why_in_doubt: why nobody can say, e.g. which declared predicate is not true of what came back; else "".
         ended: the run's final status, where this proposal ended the run or came after its end.
@@ -154,9 +156,10 @@ class Outcome:
         """Return plain JSON values: a refusal, or the result with how far it can be trusted."""
         if self.refused:
             return self.refusal().to_json()
-        told: dict[str, Any] = {"result": self.result}
         if self.error is not None:
-            told = {"error": f"{type(self.error).__name__}: {self.error}"}
+            told: dict[str, Any] = {"error": f"{type(self.error).__name__}: {self.error}"}
+        else:
+            told = {"result": self._value()}
         if self.recorded:
             told["guard"] = str(self.decision.verdict)
             told["reasons"] = reasons_json(self.decision.reasons)
@@ -168,10 +171,15 @@ class Outcome:
         """Return what an agent reads: the result as JSON text, the error, or the refusal."""
         if self.refused:
             return str(self.refusal())
+        marked = self.error is not None or self.recorded or self.in_doubt
+        return jsontext.dumps(self.to_json() if marked else self._value())
+
+    def _value(self) -> Any:
+        """Return the result as the JSON value the receipt holds."""
         try:
-            return jsontext.dumps(self.to_json() if self.error or self.recorded or self.in_doubt else self.result)
-        except InputError:  # a result that is no JSON is shown as the tool's own text
-            return str(self.result)
+            return json_of(self.result)[0]
+        except NotJsonError as bad:  # a wire's bytes that are no text: the record has them, and no JSON can
+            return bad.message
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,15 @@ from tallystick.model.events import Blob, DoubtSettled, Receipt, blob
 from tallystick.model.redact import redact
 from tallystick.runtime.execution import Ran
 from tallystick.runtime.journal import EXECUTOR, RUNTIME, Journal, stamp
-from tallystick.runtime.results import MAX_ERROR_CHARS, MAX_RESULT_BYTES, UNREAD, ToolResult, error_text, result_bytes
+from tallystick.runtime.results import (
+    MAX_ERROR_CHARS,
+    MAX_RESULT_BYTES,
+    UNREAD,
+    NotJsonError,
+    ToolResult,
+    error_text,
+    result_bytes,
+)
 from tallystick.runtime.secrets import secret_in
 from tallystick.view import ReceiptRecord
 from tallystick.view.fold_calls import reading
@@ -29,6 +37,7 @@ class Receipts:
     Attributes:
         unfinished: calls that were given up on while their threads are still at work.
         unwritten: receipts the ledger would not take; appended when the run is left.
+        not_json: by call, why what it returned could not be kept; whoever answers the caller takes it out.
     """
 
     def __init__(self, journal: Journal, contract: Contract, key: bytes | None) -> None:
@@ -37,6 +46,7 @@ class Receipts:
         self.key = key
         self.unfinished: set[str] = set()
         self.unwritten: list[Receipt] = []
+        self.not_json: dict[str, NotJsonError] = {}
 
     def holds(self, call_id: str) -> bool:
         """Return whether a receipt of this call is in hand and only the ledger would not take it."""
@@ -95,15 +105,21 @@ class Receipts:
             said = error_text(ran.error) if open_ else type(ran.error).__name__
             error = ("interrupted: " if interrupted else "") + said
         else:
-            raw, value = result_bytes(given.value)
-            if len(raw) > MAX_RESULT_BYTES:
-                error = f"the result has {len(raw):,} bytes, more than {MAX_RESULT_BYTES:,}: not kept"
-                truncated = True
+            try:
+                raw, value = result_bytes(given.value, wire=isinstance(ran.value, ToolResult))
+                beside = result_bytes(given.structured)[0] if given.structured is not None else None
+            except NotJsonError as bad:  # the call ran; what it returned can be told to nobody
+                error = bad.message[:MAX_ERROR_CHARS]
+                self.not_json[call_id] = bad
             else:
-                result = self.kept(raw, secrets)
-                view.known_json = (result, value) if value is not UNREAD and not secrets else None
-            if given.structured is not None:
-                structured = self.kept(result_bytes(given.structured)[0], secrets)
+                if len(raw) > MAX_RESULT_BYTES:
+                    error = f"the result has {len(raw):,} bytes, more than {MAX_RESULT_BYTES:,}: not kept"
+                    truncated = True
+                else:
+                    result = self.kept(raw, secrets)
+                    view.known_json = (result, value) if value is not UNREAD and not secrets else None
+                if beside is not None:
+                    structured = self.kept(beside, secrets)
         body = Receipt(
             id="",  # given when it is written
             call=call_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time
@@ -43,66 +43,127 @@ class ToolResult:
     native_id: str | None = None
 
 
-def plain_json(value: Any) -> Any:
-    """Return `value` as JSON values, exactly: models, dataclasses, enums, dates and sets as their plain form.
+class NotJsonError(InputError):
+    """A tool returned what has no JSON form, so no receipt can hold it: the call ran, its answer cannot be read."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"result.not_json: the tool returned {what}, which has no JSON form",
+            fix="return JSON values, or a dataclass or model of them",
+        )
+
+
+def _none(what: str, where: str) -> TypeError:
+    return TypeError(f"{what} at {where}" if where else what)
+
+
+def plain_json(value: Any, where: str = "") -> Any:
+    """Return `value` as JSON values, exactly, by these rules and no others.
+
+    Models, dataclasses and structs become objects, enums their values, dates and times ISO 8601 text, UUIDs and paths
+    text, tuples and sequences arrays, sets arrays in a fixed order, keys that are no text the text of their plain form.
+
+    Args:
+        value: what to convert.
+        where: JSON Pointer of the value, for the error.
 
     Raises:
-        TypeError: something has no JSON form.
+        TypeError: something has no JSON form: another object, bytes inside a value, a NaN, two keys of one text.
     """
-    if value is None or (isinstance(value, (str, bool, int, float, Decimal)) and not isinstance(value, Enum)):
+    if isinstance(value, Enum):
+        return plain_json(value.value, where)
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, (float, Decimal)):
+        if not math.isfinite(value):
+            raise _none(f"`{value}`", where)
         return value
     if isinstance(value, Mapping):
-        return {k if isinstance(k, str) else str(plain_json(k)): plain_json(v) for k, v in value.items()}
-    if isinstance(value, Enum):
-        return plain_json(value.value)
+        found = {_key(k, where): plain_json(v, f"{where}/{_token(k)}") for k, v in value.items()}
+        if len(found) < len(value):
+            raise _none("an object with two keys of the same text", where)
+        return found
     if isinstance(value, (datetime, date, time)):
         return value.isoformat()
     if isinstance(value, (UUID, PurePath)):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {f.name: plain_json(getattr(value, f.name), f"{where}/{f.name}") for f in dataclasses.fields(value)}
     dump = getattr(value, "model_dump", None)
-    if callable(dump):  # pydantic: mode "python" keeps decimals exact
-        return plain_json(dump())
+    if callable(dump) and not isinstance(value, type):  # pydantic: mode "python" keeps decimals exact
+        return plain_json(dump(), where)
     fields = getattr(value, "__struct_fields__", None)
-    if fields is not None:
-        return {name: plain_json(getattr(value, name)) for name in fields}
+    if fields is not None and not isinstance(value, type):
+        return {name: plain_json(getattr(value, name), f"{where}/{name}") for name in fields}
     if isinstance(value, AbstractSet):
-        return sorted((plain_json(v) for v in value), key=repr)
+        return sorted((plain_json(v, where) for v in value), key=jsontext.dumps)
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
-        return [plain_json(v) for v in value]
-    raise TypeError(f"a {type(value).__name__} has no JSON form")
+        return [plain_json(v, f"{where}/{i}") for i, v in enumerate(value)]
+    raise _none(f"a `{type(value).__name__}`", where)
+
+
+def _key(key: Any, where: str) -> str:
+    if isinstance(key, Enum):
+        key = key.value
+    if isinstance(key, str):
+        return str(key)
+    if isinstance(key, bool) or key is None:
+        return jsontext.dumps(key)
+    return str(plain_json(key, where))
+
+
+def _token(key: Any) -> str:
+    return str(key).replace("~", "~0").replace("/", "~1")
+
+
+def json_of(value: Any) -> tuple[Any, str]:
+    """Return (a returned value as exact JSON values, their text): what a receipt holds and an agent is told.
+
+    Raises:
+        NotJsonError: it has no JSON form.
+    """
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        try:
+            value = bytes(value).decode("utf-8")
+        except UnicodeDecodeError:
+            raise NotJsonError("bytes that are no UTF-8 text") from None
+    try:
+        return jsontext.exact(value)
+    except InputError:
+        pass
+    try:
+        return jsontext.exact(plain_json(value))
+    except TypeError as bad:
+        raise NotJsonError(str(bad)) from None
+    except (InputError, ValueError, RecursionError, AttributeError) as bad:
+        said = bad.message if isinstance(bad, InputError) else type(bad).__name__
+        raise NotJsonError(f"a `{type(value).__name__}` ({said})") from None
 
 
 UNREAD: Final = object()
 """Stands for "whoever needs the value must read the bytes"."""
 
 
-def result_bytes(value: Any) -> tuple[bytes, Any]:
+def result_bytes(value: Any, *, wire: bool = False) -> tuple[bytes, Any]:
     """Return (what a receipt keeps of a returned value, what a reader of those bytes gets, or `UNREAD`).
 
     Kept are a text's or bytes' own bytes, else the JSON text.
 
-    A value that has no JSON form is kept as its `repr`: recorded, but nothing is read out of it. NaN and infinities are
-    written the way Python writes them, which no reader of JSON accepts, so no number is read out of them either.
+    Args:
+        value: what the tool returned.
+        wire: bytes are what crossed a wire, kept whatever they are.
+
+    Raises:
+        NotJsonError: it has no JSON form. Nothing is ever kept in the place of it: no `repr`, no NaN.
     """
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass"), UNREAD
     if isinstance(value, (bytes, bytearray, memoryview)):
+        if not wire:
+            json_of(value)
         return bytes(value), UNREAD
-    try:
-        exact, text = jsontext.exact(value)
-        return text.encode("utf-8"), exact
-    except InputError:
-        pass
-    try:
-        json_values = plain_json(value)
-        try:
-            return jsontext.dumps(json_values).encode("utf-8"), UNREAD
-        except InputError:
-            return json.dumps(json_values, default=str).encode("utf-8"), UNREAD
-    except (TypeError, ValueError, RecursionError, AttributeError):
-        return repr(value).encode("utf-8", "surrogatepass"), UNREAD
+    exact, text = json_of(value)
+    return text.encode("utf-8"), exact
 
 
 def error_text(error: BaseException) -> str:
