@@ -54,7 +54,8 @@ def evidence(
         typer.Option("--api-key-env", metavar="NAME", help="Environment variable that holds the endpoint's key."),
     ] = None,
     harness: Annotated[
-        str, typer.Option("--harness", metavar="NAME", help="What puts a model before a case: loop.")
+        str,
+        typer.Option("--harness", metavar="NAME", help="What puts a model before a case: loop, inspect, pydantic-ai."),
     ] = "loop",
     protocol: Annotated[
         str | None, typer.Option("--protocol", metavar="P", help="One of Legacy, V0, V1, V2, V3; all by default.")
@@ -187,6 +188,7 @@ def _agent(
             raise InputError("a scripted agent has no endpoint", where="--base-url", fix="leave it out")
         yield scripted(model), None, {}
         return
+    endpoint: ChatEndpoint | None = None  # none for a framework's own name of a model, which brings its key
     with contextlib.ExitStack() as stack:
         if is_local(model):
             if base_url is not None:
@@ -195,19 +197,19 @@ def _agent(
             called, asked = f"local:{served.model}", served.model
             endpoint = ChatEndpoint(base_url=served.base_url, api_key=served.api_key, timeout=_REPLY_SECONDS)
         elif base_url is None:
-            raise InputError(
-                f"the model `{model}` needs an endpoint", where="--model",
-                fix="name one with --base-url, or use `local` or `scripted:FAULT`",
-            )  # fmt: skip
+            called = asked = model
         else:
             called = asked = model
             endpoint = ChatEndpoint(base_url=base_url, api_key=api_key, timeout=_REPLY_SECONDS)
-        chat = ChatModel(name=asked, endpoint=endpoint, max_tokens=max_tokens, temperature=temperature)
+        chat: Any = asked
+        if endpoint is not None:
+            chat = ChatModel(name=asked, endpoint=endpoint, max_tokens=max_tokens, temperature=temperature)
         settings = {
             "model": called, "harness": harness, "max_turns": max_turns, "max_tokens": max_tokens,
             "temperature": temperature,
         }  # fmt: skip
-        yield in_harness(chat, harness, max_turns=max_turns), f"{called}/{harness}", settings
+        agent = in_harness(chat, harness, max_turns=max_turns, max_tokens=max_tokens, temperature=temperature)
+        yield agent, f"{called}/{harness}", settings
 
 
 def _key(name: str | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from tallystick.errors import InputError
 from tallystick.evals.evidence.harness.chat import ChatModel
@@ -11,8 +11,7 @@ from tallystick.evals.evidence.harness.loop import MAX_TURNS, ToolLoop
 from tallystick.evals.evidence.harness.opened import OpenCase
 from tallystick.evals.evidence.scripted import FAULTS, Fault, Scripted
 
-Harness = Literal["loop"]
-HARNESSES: Final[tuple[Harness, ...]] = ("loop",)
+HARNESSES: Final = ("loop", "inspect", "pydantic-ai")
 _SCRIPTED: Final = "scripted"
 
 
@@ -46,12 +45,39 @@ def scripted(name: str) -> Scripted:
     return Scripted() if found == "none" else Scripted(fault=found, p=p)
 
 
-def in_harness(model: ChatModel, harness: str = "loop", *, max_turns: int = MAX_TURNS) -> Callable[[OpenCase], Any]:
+def in_harness(
+    model: ChatModel | str,
+    harness: str = "loop",
+    *,
+    max_turns: int = MAX_TURNS,
+    max_tokens: int | None = None,
+    temperature: float = 0.0,
+) -> Callable[[OpenCase], Any]:
     """Return an agent: the model in a harness.
 
+    Args:
+        model: one of ours; or, for a framework's harness, the name the framework knows a model by.
+        harness: one of `HARNESSES`.
+        max_turns: most requests to the model in one case.
+        max_tokens: longest reply of a model that is named.
+        temperature: of a model that is named.
+
     Raises:
-        InputError: there is no such harness, or what it needs is not installed.
+        InputError: there is no such harness, what it needs is not installed, or it cannot use a model by name.
     """
     if harness == "loop":
+        if isinstance(model, str):
+            raise InputError(
+                f"the model `{model}` needs an endpoint", where="--model",
+                fix="name one with --base-url, or use `local` or `scripted:FAULT`",
+            )  # fmt: skip
         return ToolLoop(model=model, max_turns=max_turns)
+    if harness == "inspect":
+        from tallystick.evals.evidence.harness.inspect_react import InspectReact  # noqa: PLC0415 - an extra
+
+        return InspectReact(model=model, max_turns=max_turns, max_tokens=max_tokens, temperature=temperature)
+    if harness == "pydantic-ai":
+        from tallystick.evals.evidence.harness.pydantic_loop import PydanticLoop  # noqa: PLC0415 - an extra
+
+        return PydanticLoop(model=model, max_turns=max_turns, max_tokens=max_tokens, temperature=temperature)
     raise InputError(f"there is no harness `{harness}`", where="--harness", fix=f"one of {', '.join(HARNESSES)}")
