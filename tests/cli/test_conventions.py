@@ -31,6 +31,14 @@ def test_without_a_command_the_help_is_shown(cli: Cli) -> None:
     assert all(name in done.out for name in COMMANDS)
 
 
+def test_the_list_of_commands_cuts_no_sentence(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On eighty columns each command has a whole sentence."""
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = cli("--help").out.split("Commands:\n")[1].splitlines()
+    assert len(rows) == len(COMMANDS)
+    assert all(row.endswith(".") and not row.endswith("...") for row in rows)
+
+
 @pytest.mark.parametrize(
     "args",
     [

@@ -68,12 +68,26 @@ def _common(
         console.say(context.get_help())
 
 
-for _command in (
-    demo, audit, check, draft, mine, runs, show, recheck, verify, export, settle, approve, keygen, gateway,
-):  # fmt: skip
-    app.command()(_command)
-app.add_typer(models, name="models")
-app.add_typer(evals, name="eval")
+# In the list of commands there is room for so much; `COMMAND --help` has the whole text.
+for _command, _short in (
+    (demo, "The same agent unguarded and guarded, side by side."),
+    (audit, "Audit recorded conversations, with or without a contract."),
+    (check, "Check contracts: syntax, names, types, expressions."),
+    (draft, "Write a first contract from what tools declare."),
+    (mine, "Write a first contract from good trajectories."),
+    (runs, "List the runs of a ledger."),
+    (show, "Show a run, event by event."),
+    (recheck, "Make every decision of a run again, and compare."),
+    (verify, "Check an export or a ledger, byte by byte."),
+    (export, "Write a run to a file that ends in a signed head."),
+    (settle, "Say what a call in doubt came to."),
+    (approve, "Approve, or deny, a call that waits for a principal."),
+    (keygen, "Make a signing key and its public half."),
+    (gateway, "Stand between an MCP client and an MCP server."),
+):
+    app.command(short_help=_short)(_command)
+app.add_typer(models, name="models", short_help="Run a small model on this machine, without a key.")
+app.add_typer(evals, name="eval", short_help="Benchmarks of agents, scripted or real.")
 
 
 def main(args: list[str] | None = None) -> None:

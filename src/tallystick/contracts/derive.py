@@ -19,6 +19,7 @@ from tallystick.contracts.yamltext import Path
 
 FUNCTIONS: Final = ("identity", "sum", "count", "min", "max", "list", "set", "first", "last")
 _CALL: Final = re.compile(r"\s*(?P<function>[a-z]+)\s*\((?P<inside>.*)\)\s*", re.DOTALL)
+_DOTTED: Final = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_:-]*)\.([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 _WHERE: Final = re.compile(r"\s+where\s+")
 
 
@@ -43,6 +44,11 @@ def derivation(text: Any, path: Path, names: Names, facts: Mapping[str, Kind]) -
             names.report.unknown(path, "aggregate", function, FUNCTIONS)
             return None
     if not _is_source(inside, names.tools):
+        dotted = _DOTTED.fullmatch(inside)
+        if dotted is not None and dotted[1] in names.tools and dotted[1] not in facts:
+            pointer = dotted[2].replace(".", "/")
+            names.report.add(path, f"`{inside}` names a tool like a fact", f"write `{dotted[1]}./{pointer}`")
+            return None
         expr = names.expr(text, path, facts, boolean=False)
         return None if expr is None else Derivation(source=text, function="expr", expr=expr)
     where = _WHERE.search(inside)

@@ -63,7 +63,8 @@ class Words:
     def check(self, value: Any, path: Path, report: Report) -> None:
         """Record how `value` is not such a string."""
         if not isinstance(value, str):
-            fix = f'write `"{value}"` in quotes' if isinstance(value, (int, Decimal)) else self.hint or None
+            number = isinstance(value, (int, Decimal)) and not isinstance(value, bool)
+            fix = f'write `"{value}"` in quotes' if number else self.hint or None
             report.add(path, f"expected text, got {shown(value)}", fix)
         elif self.one_of and value not in self.one_of:
             report.add(path, f"`{value[:60]}` is not allowed here", did_you_mean(value, self.one_of))
@@ -215,7 +216,9 @@ class Fields:
                 (shape or self.rest).check(item, (*path, name), report)  # type: ignore[union-attr]  # one is there
         for name in self.required:
             if name not in value:
-                report.add(path, f"`{name}` is missing")
+                shape = self.known.get(name)
+                says = getattr(shape, "hint", "") or getattr(shape, "doc", "")
+                report.add(path, f"`{name}` is missing", f"add `{name}: …`, {says}" if says else None)
         found = [name for name in self.one_of if name in value]
         if self.one_of and len(found) != 1:
             names = ", ".join(f"`{name}`" for name in (found or self.one_of))

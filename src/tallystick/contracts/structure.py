@@ -13,6 +13,7 @@ IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 _IDENTIFIER_HINT: Final = "letters, digits and `_`, not starting with a digit"
 TOOL_NAME: Final = "[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}"
 ROLE_ANY: Final = "any"
+_WHO: Final = f"the role or id of the principal who may, or `{ROLE_ANY}` for any principal of the run"
 _SOME: Final = r"[\s\S]+"
 _EXPR: Final = Words(doc="a CEL expression")
 _POINTER: Final = "(/([^/~*]|~0|~1)*)*"
@@ -62,7 +63,7 @@ _REQUIREMENT_FIELDS: Final[dict[str, Shape]] = {
     "read": Words(doc="a tool that must have answered well", pattern=TOOL_NAME),
     "previewed": Listing(item=Words(), minimum=1, doc="arguments in which the preview and the call must agree"),
     "with": Words(doc="a CEL expression over the read's `args` and `result`, or over `args` and `preview`"),
-    "approval": Words(doc=f"role whose signed approval is needed, or `{ROLE_ANY}`", pattern=_SOME),
+    "approval": Words(doc=f"role whose signed approval is needed, or `{ROLE_ANY}`", pattern=_SOME, hint=_WHO),
     "when": Words(doc="applies only where this CEL expression is true; unknown counts as true"),
     "fresh": Words(doc="`since last write`, or a time", pattern=f"since last write|{DURATION}",
                    hint="`since last write`, or a time such as `10m`"),
@@ -117,7 +118,11 @@ _TOOL: Final = Named(
             "once_per": _texts("values that identify the effect"),
             "idempotency_arg": Words(doc="argument that carries an idempotency key", pattern=_SOME),
             "dedupes_by_key": Flag(doc="the tool promises one effect per key"),
-            "needs_approval": Words(doc=f"role, or `{ROLE_ANY}`", pattern=_SOME),
+            "needs_approval": Words(
+                doc=f"role, or `{ROLE_ANY}`",
+                pattern=_SOME,
+                hint=_WHO,
+            ),
             "ok": Words(doc="CEL over result and args: it succeeded"),
             "no_effect": Words(doc="CEL over result and args: nothing happened"),
             "pending": Words(doc="CEL over result and args: not finished yet"),

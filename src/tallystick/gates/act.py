@@ -8,6 +8,7 @@ Source: SafeActBench, evidence before action.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 
 import msgspec
@@ -168,9 +169,11 @@ def _malformed(tool: Tool | None, call: Call) -> Decision | None:
 def _unmentioned(contract: Contract, call: Call) -> Decision:
     if not contract.closed:
         return Decision(verdict=Verdict.ADMIT)
+    near = difflib.get_close_matches(call.tool, contract.tools, n=1, cutoff=0.75)
     return _refuse(
         "tool.unmentioned",
-        f"the contract `{contract.name}` does not mention `{call.tool}`",
+        f"the contract `{contract.name}` does not mention `{call.tool}`"
+        + (f"; did you mean `{near[0]}`?" if near else ""),
         "a contract that declares its effect",
         where=call.tool,
     )

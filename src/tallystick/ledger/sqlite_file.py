@@ -47,7 +47,7 @@ _FIXES: Final = {
     sqlite3.SQLITE_BUSY: ("locked by another process", "close the other process, or wait and try again"),
     sqlite3.SQLITE_LOCKED: ("locked by another process", "close the other process, or wait and try again"),
     sqlite3.SQLITE_CORRUPT: ("the file is damaged", "restore it from a backup; do not append to it"),
-    sqlite3.SQLITE_NOTADB: ("not a ledger (not an SQLite file)", "give the path of a ledger, or of no file yet"),
+    sqlite3.SQLITE_NOTADB: ("not a ledger", "give the path of a ledger file"),
     sqlite3.SQLITE_READONLY: ("the file cannot be written", "check its permissions and the disk's"),
     sqlite3.SQLITE_PERM: ("the file cannot be opened with these permissions", "check its permissions"),
     sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened", "check that its folder exists and its permissions"),
@@ -70,7 +70,8 @@ def error_of(bad: sqlite3.Error, path: Path) -> LedgerError:
     """Return what SQLite's error means for the ledger at `path`."""
     code = getattr(bad, "sqlite_errorcode", None)
     what, fix = _FIXES.get(code & 0xFF if isinstance(code, int) else -1, ("the ledger cannot be used", None))
-    return LedgerError(f"{what} ({bad})", where=str(path), fix=fix)
+    said = "" if code == sqlite3.SQLITE_NOTADB else f" ({bad})"  # which only says the same
+    return LedgerError(f"{what}{said}", where=str(path), fix=fix)
 
 
 def open_for_writing(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
@@ -208,9 +209,7 @@ def check_file(sql: sqlite3.Connection, path: Path) -> None:
     """
     application = sql.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION_ID:
-        raise LedgerError(
-            "an SQLite file, but not a ledger", where=str(path), fix="give the path of a ledger, or of no file yet"
-        )
+        raise LedgerError("an SQLite file, but not a ledger", where=str(path), fix="give the path of a ledger file")
     version = sql.execute("PRAGMA user_version").fetchone()[0]
     if version != SCHEMA_VERSION:
         newer = version > SCHEMA_VERSION
