@@ -189,3 +189,20 @@ def test_an_interrupt_inside_a_tool_is_recorded_before_it_goes_on(guard: Guard, 
     assert receipt.error == "interrupted: KeyboardInterrupt:"
     assert receipt.outcome == "unknown"
     assert run.status == "IN_DOUBT"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"id": "I-7", "amount_due": "420.00"}, "the last answer of get_invoice (receipt r1) has no status at /status"),
+        ({"ID": "I-7", "status": "open"}, "has no id (invoice) at /id"),
+        ({"id": "I-8", "amount": "1.00"}, "is about invoice(I-8)"),
+        ({"error": "locked"}, "is no evidence: result.nested_error"),
+    ],
+)
+def test_a_read_that_did_not_help_says_what_it_lacked(guard: Guard, answer: Any, said: str) -> None:
+    with guard.run(TASK) as run:
+        assert "the last answer" not in run.call("pay", PAY).text()
+        run.call("get_invoice", {"invoice_id": "I-7"}, lambda invoice_id: answer)
+        reasons = run.call("pay", PAY).decision.reasons
+        assert any(said in r.message for r in reasons), reasons

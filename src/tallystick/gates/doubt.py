@@ -1,4 +1,4 @@
-"""Why a call is in doubt, in words: which signal, which declared predicate, at which pointer, and what stood there."""
+"""Why a result is not the evidence it was meant to be, in words: which signal, which predicate, at which pointer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any, Final
 from tallystick.contracts.types import Contract, Expr
 from tallystick.errors import InputError
 from tallystick.model import jsontext
-from tallystick.model.pointer import MISSING, join, resolve, split
-from tallystick.view import CallRecord, ReceiptRecord
+from tallystick.model.pointer import MISSING, join, resolve, resolve_each, split
+from tallystick.model.values import EntityRef
+from tallystick.view import CallRecord, ReceiptRecord, View
+from tallystick.view.keys import id_text
 
 SHOWN: Final = 60
 """Characters of a value that a sentence repeats; secret fields hold marks by now."""
@@ -62,3 +64,33 @@ def shown(value: Any) -> str:
     except InputError:
         text = type(value).__name__
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def what_it_lacked(view: View, contract: Contract, tool: str, ref: EntityRef, name: str) -> str:
+    """Return why the last receipt of the read `tool` about `ref` states no `name` of it, as a clause; "" for none.
+
+    A read that was made and did not help is told apart from one that was not made: its `yields` may be what is wrong.
+    """
+    last = next((r for r in reversed(view.receipts_of(tool)) if r.call is not None
+                 and (not r.call.targets or ref in r.call.targets)), None)  # fmt: skip
+    if last is None or last.call is None:
+        return ""
+    said = f"the last answer of {tool} (receipt {last.id})"
+    if not last.good:
+        return f"{said} is no evidence: {_PLAIN.get(last.code, last.code)}"
+    for rule in contract.tools[tool].yields:
+        if rule.kind != ref.kind or name not in rule.fields:
+            continue
+        found = list(resolve_each(last.value, rule.at))
+        if not found:
+            return f"{said} has nothing at {join(rule.at) or 'its top'}, where the contract's `yields` looks"
+        ids = []
+        for pointer, item in found:
+            stated = last.call.args.get(rule.id_arg, MISSING) if rule.id_arg else resolve(item, rule.id or ())
+            text = id_text(stated) if stated is not MISSING else None
+            if text == ref.id:
+                return f"{said} has no {name} at {pointer}{join(rule.fields[name])}"
+            ids.append(f"has no id ({ref.kind}) at {pointer}{join(rule.id or ())}" if text is None
+                       else f"is about {EntityRef(ref.kind, text)}")  # fmt: skip
+        return f"{said} {ids[0]}"
+    return ""

@@ -12,6 +12,7 @@ from tallystick.contracts.types import Requirement
 from tallystick.errors import ExpressionError
 from tallystick.gates.answers import Answer, Met, Missing, Violated
 from tallystick.gates.approval import approval_of
+from tallystick.gates.doubt import what_it_lacked
 from tallystick.gates.scope import Scope, entity_refs, named_by, scope_of
 from tallystick.model.decision import Read, Reason
 from tallystick.model.jsontext import dumps
@@ -98,7 +99,9 @@ def _absent(scope: Scope, rule: Requirement, ref: EntityRef, name: str) -> Reaso
             refs=(scope.view.facts(known)[name].seq,),
             reads=reads,
         )
-    message = f"`{rule.id}`: no receipt states {name} of {ref}"
+    lacked = (what_it_lacked(scope.view, scope.contract, read.tool, ref, name) for read in reads)
+    why = next(filter(None, lacked), "")
+    message = f"`{rule.id}`: no receipt states {name} of {ref}" + (f"; {why}" if why else "")
     return Reason(code="evidence.missing", message=message, reverses=hint, where=rule.id, reads=reads)
 
 

@@ -187,7 +187,8 @@ def held(run: str, holder: str, until: datetime) -> LeaseHeldError:
     return LeaseHeldError(
         f"held by `{holder}` until {until.isoformat()}",
         where=f"run `{run}`",
-        fix="wait until then, stop that process, or take over by force (its open intents become doubtful)",
+        fix="wait until then (a killed process keeps it no longer), stop that process if it still runs, or take over "
+        "by force (its open intents become doubtful)",
     )
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
 import threading
+import warnings
 import weakref
+from typing import Final
 
+from tallystick.errors import LedgerError
+from tallystick.ledger.memory import MemoryStore
 from tallystick.runtime.journal import Journal
+
+_ALL: Final[weakref.WeakSet[Heartbeat]] = weakref.WeakSet()
 
 
 class Heartbeat:
@@ -19,6 +28,8 @@ class Heartbeat:
         self._lock = threading.Lock()
         self._journals: weakref.WeakSet[Journal] = weakref.WeakSet()
         self._stop: threading.Event | None = None
+        self._process = os.getpid()
+        _ALL.add(self)
 
     def add(self, journal: Journal) -> None:
         """Beat for this run from now on."""
@@ -43,3 +54,32 @@ class Heartbeat:
             for journal in journals:
                 if not journal.broken:
                     journal.renew(self._ttl)
+
+    def leave_all(self) -> None:
+        """Give back the leases of runs that nobody left; the program ends, and must not keep them from a successor.
+
+        They stay open: nothing is decided for whoever forgot to. A call that is still without a receipt is in doubt in
+        the next tenure.
+        """
+        if os.getpid() != self._process:
+            return  # a fork's copy: the runs are the parent's
+        with self._lock:
+            journals = [journal for journal in self._journals if not journal.broken]
+        for journal in journals:
+            with journal.lock:
+                journal.broken = "run.left"
+                with contextlib.suppress(LedgerError):  # it expires by itself
+                    journal.store.release(journal.lease)
+            if journal.view.ended is None and not isinstance(journal.store, MemoryStore):
+                warnings.warn(
+                    f"tallystick: the program ended and left run `{journal.run}` open: no `finish`, `close` or "
+                    "`suspend`; `Guard.resume` takes it up",
+                    RuntimeWarning,
+                    stacklevel=1,
+                )
+
+
+@atexit.register
+def _leave_all() -> None:
+    for heartbeat in list(_ALL):
+        heartbeat.leave_all()
