@@ -243,7 +243,15 @@ def _progress() -> Callable[[int, int], None]:
 
 
 def _keep(out: Path, told: dict[str, Any], shown: str) -> None:
-    from tallystick.model import jsontext  # noqa: PLC0415 - only a kept run writes
+    from tallystick.evals.evidence.figures import save  # noqa: PLC0415 - only a kept run writes and draws
+    from tallystick.evals.evidence.page import page  # noqa: PLC0415
+    from tallystick.model import jsontext  # noqa: PLC0415
 
     (out / "report.json").write_text(jsontext.dumps(told) + "\n", encoding="utf-8")
     (out / "report.txt").write_text(shown, encoding="utf-8")
+    (out / "report.html").write_text(page(told), encoding="utf-8")
+    try:
+        save(told, out / "figures")
+    except InputError as bad:
+        console.note(f"no figures: {bad}")
+    console.note(f"kept in {out}: episodes.jsonl, report.json, report.txt, report.html, figures")

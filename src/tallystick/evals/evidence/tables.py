@@ -24,7 +24,7 @@ def study_text(told: dict[str, Any]) -> str:
         parts += [f"== {arm}", text(own)]
     rows = [["base", "arm", "measure", "scenarios", "base", "arm", "difference", "95% bootstrap"]]
     for pair in told["paired"]:
-        show = _mean if pair["measure"] == "information_calls" else _percent
+        show = _mean if pair["measure"] == "information_calls" else percent
         interval = "" if pair["bootstrap"] is None else " to ".join(show(v) for v in pair["bootstrap"])
         means = [show(pair[k]) for k in ("base_mean", "arm_mean", "difference")]
         rows.append([pair["base"], pair["arm"], pair["measure"], str(pair["scenarios"]), *means, interval])
@@ -32,7 +32,7 @@ def study_text(told: dict[str, Any]) -> str:
     first = next(iter(told["arms"].values()))
     parts += [f"  {name}: {words}" for name, words in first["definitions"].items()]
     parts += ["", f"published ({first['published']['source']}; not ours, other cases, other models):"]
-    parts += _published_arms(first["published"])
+    parts += [f"  {line}" for line in published_arms(first["published"])]
     return "\n".join(parts) + "\n"
 
 
@@ -72,11 +72,11 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     yield f"{told['epochs']} rollout(s), {told['scored']} episodes scored, {told['excluded']} excluded (infrastructure)"
     yield ""
     rows = [["measure", *told["protocols"]]]
-    rows += [[m.name, *(_cell(told["protocols"][p].get(m.name)) for p in told["protocols"])] for m in MEASURES]
+    rows += [[m.name, *(cell(told["protocols"][p].get(m.name)) for p in told["protocols"])] for m in MEASURES]
     yield from _table(rows)
     yield ""
     macro = told["macro"]
-    over = f"over protocols {_percent(macro['protocol'])}, over domains {_percent(macro['domain'])}"
+    over = f"over protocols {percent(macro['protocol'])}, over domains {percent(macro['domain'])}"
     yield f"macro average of ECS: {over}"
     effects = told["effects"]
     yield (
@@ -91,19 +91,22 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     if told["published"] is None:
         return
     yield f"published ({told['published']['source']}; not ours, other cases, other models):"
-    yield from _published(told["published"])
+    yield from _table(published_rows(told["published"]))
+    yield from (f"  {line}" for line in published_lines(told["published"]))
 
 
-def _cell(share: dict[str, Any] | None) -> str:
+def cell(share: dict[str, Any] | None) -> str:
+    """Return a share with its n and its intervals, or "" where a protocol does not define it."""
     if share is None:
         return ""
     if not share["of"]:
         return "0 of 0"
-    found = f"{_percent(share['share'])} of {share['of']} ({_range(share['wilson'])})"
+    found = f"{percent(share['share'])} of {share['of']} ({_range(share['wilson'])})"
     return f"{found} [{_range(share['bootstrap'])}]" if share["bootstrap"] else found
 
 
-def _percent(value: float | None) -> str:
+def percent(value: float | None) -> str:
+    """Return a share as a percentage, or "" where there is none."""
     return "" if value is None else f"{100 * value:.1f}%"
 
 
@@ -111,25 +114,30 @@ def _range(interval: Any) -> str:
     return f"{100 * interval[0]:.1f}-{100 * interval[1]:.1f}"
 
 
-def _published(found: dict[str, Any]) -> Iterator[str]:
+def published_rows(found: dict[str, Any]) -> list[list[str]]:
+    """Return the paper's configurations as rows under a head; cells that the source lacks are empty."""
     rows = [["configuration", *PROTOCOLS, "overall", "place"]]
     for name, row in found["configurations"].items():
-        rows.append([name, *(_percent(row.get(k)) for k in (*PROTOCOLS, "overall")), row["at"]])
-    yield from _table(rows)
+        rows.append([name, *(percent(row.get(k)) for k in (*PROTOCOLS, "overall")), row["at"]])
+    return rows
+
+
+def published_lines(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the paper's ranges of the main measures, each with its place."""
     for name in _MAIN:
         row = found["main"][name]
-        shown = f"{_percent(row['range'][0])}-{_percent(row['range'][1])} over {row['over']}" if row["range"] else ""
+        shown = f"{percent(row['range'][0])}-{percent(row['range'][1])} over {row['over']}" if row["range"] else ""
         if "tenth" in row:
-            shown += f", the tenth {_percent(row['tenth'])}"
-        yield f"  {name}: {shown}  ({row['at']})"
+            shown += f", the tenth {percent(row['tenth'])}"
+        yield f"{name}: {shown}  ({row['at']})"
 
 
-def _published_arms(found: dict[str, Any]) -> Iterator[str]:
-    """What the paper reports on interventions, matched pairs and balanced triples."""
+def published_arms(found: dict[str, Any]) -> Iterator[str]:
+    """Yield what the paper reports on interventions, matched pairs and balanced triples, each with its place."""
     for group in ("interventions", "static_interactive", "balanced"):
         for name, row in found[group].items():
             shown = ", ".join(f"{k} {_plain(v)}" for k, v in row.items() if k != "at")
-            yield f"  {group}, {name}: {shown}  ({row['at']})"
+            yield f"{group}, {name}: {shown}  ({row['at']})"
 
 
 def _plain(value: Any) -> str:
