@@ -11,7 +11,8 @@ import msgspec
 from tallystick.model.events import AnyBody
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE = re.compile(r"[a-z]+\.[a-z_]+")
+CODE = re.compile(r"[a-z]+\.(?!(?:json|jsonl|yaml|md|py|db)\Z)[a-z_]+")
+"""A code, and no name of a file."""
 ROW = re.compile(r"^\| `([a-z]+\.[a-z_]+)` \| (.+) \|$", re.MULTILINE)
 LAYERS = ("gates", "view", "runtime", "audit", "traces")
 OF_VERDICTS = {"act.hold", "act.refuse", "act.return_recorded", "act.reconcile"}
