@@ -4,9 +4,10 @@ The names here are what the package promises to keep; everything else may change
 """
 
 from tallystick.contracts.types import Principal, Task
-from tallystick.errors import ContractError, InputError, LedgerError, TallystickError
+from tallystick.errors import ContractError, InputError, LeaseHeldError, LedgerError, TallystickError
 from tallystick.model.proposal import Claim
 from tallystick.runtime.guard import Guard
+from tallystick.runtime.lost import LostAnswer
 from tallystick.runtime.outcome import Finish, Outcome, Refusal, RefusedError
 from tallystick.runtime.results import ToolResult
 from tallystick.runtime.run import Run
@@ -19,7 +20,9 @@ __all__ = [
     "Finish",
     "Guard",
     "InputError",
+    "LeaseHeldError",
     "LedgerError",
+    "LostAnswer",
     "Outcome",
     "Principal",
     "Refusal",

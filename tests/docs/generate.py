@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import typer.main
@@ -14,6 +14,9 @@ import typer.main
 import tallystick
 from tallystick.cli.app import app
 from tallystick.model.events import Event
+from tallystick.model.proposal import StopOutcome
+from tallystick.runtime.outcome import Status
+from tallystick.runtime.wrap import OnRefusal
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTE = "<!-- Written by `make docs`; do not edit. -->\n\n"
@@ -132,8 +135,18 @@ def api_page() -> str:
         if doc:
             parts.append(f"```text\n{inspect.cleandoc(doc)}\n```\n")
         if inspect.isclass(thing) and not issubclass(thing, BaseException):
-            parts += [member(name, key, value) for key, value in vars(thing).items() if shown(key, value)]
+            parts += [member(name, key, value) for key, value in members(thing).items()]
+    parts.append(value_section())
     return "\n".join(parts)
+
+
+def members(owner: type) -> dict[str, Any]:
+    """The public members of a class, those of our own base classes too, each once."""
+    found: dict[str, Any] = {}
+    for base in owner.__mro__:
+        if base.__module__.startswith("tallystick"):
+            found |= {key: value for key, value in vars(base).items() if key not in found and shown(key, value)}
+    return found
 
 
 def shown(key: str, value: Any) -> bool:
@@ -143,20 +156,47 @@ def shown(key: str, value: Any) -> bool:
 
 
 def member(owner: str, key: str, value: Any) -> str:
-    """A method or property: signature and the first paragraph of its docstring."""
-    first = inspect.cleandoc(inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    """A method or property: signature, the first paragraph of its docstring, and the rest, where there is more."""
+    first, _, rest = inspect.cleandoc(inspect.getdoc(value) or "").partition("\n\n")
+    first = first.replace("\n", " ")
+    more = f"\n```text\n{rest.strip()}\n```\n" if rest.strip() else ""
     if isinstance(value, property):
-        return f"**`{owner}.{key}`** {first}\n"
+        return f"**`{owner}.{key}`** {first}\n{more}"
     function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
-    return f"**`{owner}.{key}{signature(function)}`** {first}\n"
+    return f"**`{owner}.{key}{signature(function)}`** {first}\n{more}"
+
+
+def value_section() -> str:
+    """The values of the literal types that signatures name."""
+    lines = ["## Values\n", "What the signatures above mean by these names.\n", "| name | values |", "| --- | --- |"]
+    for name, literal in {"OnRefusal": OnRefusal, "Status": Status, "StopOutcome": StopOutcome}.items():
+        lines.append(f"| `{name}` | {', '.join(f'`{value}`' for value in get_args(literal))} |")
+    return "\n".join(lines) + "\n"
+
+
+class Written:
+    """An annotation that shows as it is written in the source, without the quotes of its text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def signature(thing: Any) -> str:
     """The signature as written, or nothing where there is none."""
     try:
-        return str(inspect.signature(thing)).replace("'", "")
+        found = inspect.signature(thing)
     except (TypeError, ValueError):
         return ""
+    parameters = [p.replace(annotation=written(p.annotation)) for p in found.parameters.values()]
+    return str(found.replace(parameters=parameters, return_annotation=written(found.return_annotation)))
+
+
+def written(annotation: Any) -> Any:
+    """The annotation, where it is text as it stands in the source."""
+    return Written(annotation) if isinstance(annotation, str) else annotation
 
 
 def main() -> None:
