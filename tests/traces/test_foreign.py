@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tallystick.audit.report import BAD_INPUT, run_audit
+from tallystick.audit.report import run_audit
+from tallystick.audit.summary import BAD_INPUT
 from tallystick.errors import InputError
 from tallystick.traces import parse
 from tallystick.traces.formats import NotATrace

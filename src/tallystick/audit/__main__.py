@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tallystick.audit.report import BAD_INPUT, run_audit
+from tallystick.audit.report import run_audit
+from tallystick.audit.summary import BAD_INPUT
 from tallystick.errors import TallystickError
 from tallystick.traces.formats import AUTO, FORMATS
 
@@ -20,12 +21,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--tools", help="a JSON file of tool schemas that says which tools write")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--json", action="store_true", help="print exactly one JSON object on stdout")
+    parser.add_argument("--sarif", metavar="FILE", help="write a SARIF 2.1.0 log; `-` for stdout")
+    parser.add_argument("--junit", metavar="FILE", help="write a JUnit document; `-` for stdout")
     options = parser.parse_args(argv)
     writes = [name.strip() for name in options.writes.split(",") if name.strip()] if options.writes else None
     try:
         return run_audit(
             options.paths, options.contract, options.format, options.json, writes, options.tools, options.jobs,
-            sys.stdout, sys.stderr,
+            sys.stdout, sys.stderr, sarif=options.sarif, junit=options.junit,
         )  # fmt: skip
     except TallystickError as bad:
         sys.stderr.write(f"error: {bad}\n")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import msgspec
 from rich.console import Console
@@ -13,7 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tallystick.audit.findings import SEVERITIES, Finding, Report
+from tallystick.audit.junit import Junit
+from tallystick.audit.outputs import STDOUT, check_targets, written
 from tallystick.audit.run import Audited, BadFile, Setup, SkippedFile, audit_files
+from tallystick.audit.sarif import Sarif
+from tallystick.audit.summary import Summary
 from tallystick.audit.survey import check_contract, check_writes, tools_called
 from tallystick.audit.tools import declared_in
 from tallystick.contracts import load
@@ -21,69 +26,8 @@ from tallystick.errors import InputError
 from tallystick.model.plaintext import printable
 from tallystick.traces.formats import AUTO, FORMATS
 
-CLEAN: Final = 0
-FINDINGS: Final = 1
-BAD_INPUT: Final = 2
 _STYLE: Final = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _ENCODER: Final = msgspec.json.Encoder()
-
-
-class Summary:
-    """Counts that grow by rule, never by trace."""
-
-    def __init__(self) -> None:
-        self.traces = self.calls = self.paired = self.flagged = self.quarantined = self.skipped = self.bad = 0
-        self.unusable = self.noted = 0
-        self.severities: dict[str, int] = dict.fromkeys(SEVERITIES, 0)
-        self.rules: dict[tuple[str, str], list[int]] = {}
-        self.guessed: dict[str, str] = {}
-
-    def add(self, report: Report) -> None:
-        """Count one report; one without a message is about a line of a log that holds no conversation."""
-        self.traces += report.messages > 0
-        self.unusable += report.messages == 0
-        self.noted += any(f.severity == "warning" for f in report.findings) and not report.flagged
-        self.calls += report.calls
-        self.paired += report.paired
-        self.flagged += report.flagged
-        self.quarantined += bool(report.quarantined)
-        for name, use in report.tools.items():
-            if use.guess and use.effect == "write" and len(self.guessed) < 200:
-                self.guessed.setdefault(name, use.because)
-        met = set()
-        for finding in report.findings:
-            self.severities[finding.severity] += 1
-            count = self.rules.setdefault((finding.code, finding.severity), [0, 0])
-            count[0] += 1
-            count[1] += (finding.code, finding.severity) not in met
-            met.add((finding.code, finding.severity))
-
-    @property
-    def code(self) -> int:
-        """The exit code: bad input before findings before clean. Findings of severity info do not count."""
-        if self.bad:
-            return BAD_INPUT
-        return FINDINGS if self.severities["error"] or self.severities["warning"] else CLEAN
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            "traces": self.traces,
-            "calls": self.calls,
-            "paired": self.paired,
-            "flagged": self.flagged,
-            "with_warnings_only": self.noted,
-            "quarantined": self.quarantined,
-            "unusable_lines": self.unusable,
-            "findings": self.severities,
-            "rules": [
-                {"code": code, "severity": severity, "findings": n, "traces": traces}
-                for (code, severity), (n, traces) in sorted(self.rules.items())
-            ],
-            "guessed_writes": self.guessed,
-            "bad_files": self.bad,
-            "skipped_files": self.skipped,
-        }
 
 
 def run_audit(
@@ -96,6 +40,9 @@ def run_audit(
     jobs: int,
     out: IO[str],
     err: IO[str],
+    *,
+    sarif: str | Path | None = None,
+    junit: str | Path | None = None,
 ) -> int:
     """Audit everything under `paths`, print it, and return the exit code.
 
@@ -109,17 +56,22 @@ def run_audit(
         jobs: processes.
         out: results.
         err: progress, and one line for each file that could not be used.
+        sarif: a file to write a SARIF log to, or `-` for `out`, which then holds nothing else.
+        junit: the same for a JUnit document.
 
     Returns:
         0 clean, 1 findings of severity error or warning, 2 some file could not be used (the rest was audited).
 
     Raises:
-        InputError: nothing can be audited at all: a bad option, contract or tools file.
+        InputError: nothing can be audited at all: a bad option, contract or tools file. Or a report cannot be written.
     """
     if format != AUTO and format not in FORMATS:
         raise InputError(f"unknown format `{format}`", fix=f"one of: {AUTO}, {', '.join(FORMATS)}")
     if jobs < 1:
         raise InputError(f"`{jobs}` processes", where="--jobs", fix="1 or more")
+    sarif_to = str(sarif) if sarif is not None else None
+    junit_to = str(junit) if junit is not None else None
+    check_targets(sarif_to, junit_to, json=json)
     setup = Setup(
         format=format,
         contract=str(contract) if contract is not None else None,
@@ -135,7 +87,10 @@ def run_audit(
             )
     if contract is not None:
         check_contract(load(contract), str(contract), tools_called(paths, format))
-    shown = _Json(out) if json else _Words(out)
+    shown: list[_Json | _Words] = []
+    if STDOUT not in (sarif_to, junit_to):  # a report on stdout is alone there
+        shown.append(_Json(out) if json else _Words(out))
+    ci: list[Sarif | Junit] = []
     skipped: list[SkippedFile] = []
     bad_files: list[BadFile] = []
     outcomes = audit_files(paths, setup, jobs=jobs)
@@ -150,37 +105,48 @@ def run_audit(
         transient=True,
         disable=not console.is_terminal,
     )
-    with progress:
-        bar = progress.add_task("audit", total=None, flagged=0)
-        outcome = first
-        while outcome is not None:
-            if isinstance(outcome, Audited):
-                summary.add(outcome.report)
-                shown.report(outcome.report)
-                progress.update(bar, advance=1, flagged=summary.flagged)
-            elif isinstance(outcome, BadFile):
-                summary.bad += 1
-                if len(bad_files) < 1000:
-                    bad_files.append(outcome)
-                console.print(Text.assemble(("error: ", "bold red"), printable(str(outcome))))
-            else:
-                summary.skipped += 1
-                if len(skipped) < 1000:
-                    skipped.append(outcome)
-            outcome = next(outcomes, None)
-    if summary.skipped:
-        example = printable(skipped[0].source)
-        files = (
-            "1 JSON file that is no conversation:"
-            if summary.skipped == 1
-            else (f"{summary.skipped} JSON files that are no conversations, e.g.")
-        )
-        console.print(Text(f"passed over {files} {example}"))
-    if not summary.traces and not summary.unusable and not summary.bad:
-        summary.bad += 1
-        bad_files.append(BadFile(source=", ".join(map(str, paths))[:200], message="no trace was found"))
-        console.print(Text.assemble(("error: ", "bold red"), printable(str(bad_files[-1]))))
-    shown.close(summary, bad_files, skipped)
+    with ExitStack() as drafts:
+        if sarif_to is not None:
+            ci.append(Sarif(drafts.enter_context(written(sarif_to, "the SARIF report", out))))
+        if junit_to is not None:
+            ci.append(Junit(drafts.enter_context(written(junit_to, "the JUnit report", out))))
+        with progress:
+            bar = progress.add_task("audit", total=None, flagged=0)
+            outcome = first
+            while outcome is not None:
+                if isinstance(outcome, Audited):
+                    summary.add(outcome.report)
+                    for each in (*shown, *ci):
+                        each.report(outcome.report)
+                    progress.update(bar, advance=1, flagged=summary.flagged)
+                elif isinstance(outcome, BadFile):
+                    summary.bad += 1
+                    for kept in ci:
+                        kept.bad(outcome)
+                    if len(bad_files) < 1000:
+                        bad_files.append(outcome)
+                    console.print(Text.assemble(("error: ", "bold red"), printable(str(outcome))))
+                else:
+                    summary.skipped += 1
+                    if len(skipped) < 1000:
+                        skipped.append(outcome)
+                outcome = next(outcomes, None)
+        if summary.skipped:
+            example = printable(skipped[0].source)
+            files = (
+                "1 JSON file that is no conversation:"
+                if summary.skipped == 1
+                else (f"{summary.skipped} JSON files that are no conversations, e.g.")
+            )
+            console.print(Text(f"passed over {files} {example}"))
+        if not summary.traces and not summary.unusable and not summary.bad:
+            summary.bad += 1
+            bad_files.append(BadFile(source=", ".join(map(str, paths))[:200], message="no trace was found"))
+            for kept in ci:
+                kept.bad(bad_files[-1])
+            console.print(Text.assemble(("error: ", "bold red"), printable(str(bad_files[-1]))))
+        for each in (*shown, *ci):
+            each.close(summary, bad_files, skipped)
     return summary.code
 
 

@@ -30,6 +30,14 @@ def audit(
         typer.Option("--tools", metavar="FILE", help="Tool schemas (JSON) that say which tools write."),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Processes.")] = 1,
+    sarif: Annotated[
+        Path | None,
+        typer.Option("--sarif", metavar="FILE", help="Write the findings as SARIF 2.1.0 too; `-` for stdout alone."),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write a JUnit test case per trace too; `-` for stdout alone."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Audit recorded conversations, with or without a contract. Nothing is stored.
@@ -37,8 +45,13 @@ def audit(
     Exits with 1 where there are findings of severity error or warning, and with 2 where a file could not be used (the
     others are audited all the same). Which tools write is guessed from their names, and marked as a guess, unless
     --contract, --writes or --tools says so.
+
+    --sarif and --junit are for CI systems. Their file appears whole, at the end, or not at all, and replaces nothing
+    but such a report.
     """
     from tallystick.audit.report import run_audit  # noqa: PLC0415 - the rules are only needed here
 
     named = [name.strip() for name in writes.split(",") if name.strip()] if writes is not None else None
-    return run_audit(paths, contract, format, json, named, tools, jobs, sys.stdout, sys.stderr)
+    return run_audit(
+        paths, contract, format, json, named, tools, jobs, sys.stdout, sys.stderr, sarif=sarif, junit=junit
+    )
