@@ -87,6 +87,15 @@ def test_a_file_that_could_not_be_used_is_a_case_in_error() -> None:
     assert suites("nowhere")
 
 
+def test_a_line_that_holds_no_conversation_is_a_case_in_error() -> None:
+    log = save(Path("t/log.jsonl"), CLEAN, CLEAN)
+    log.write_text(log.read_text().replace("\n", "\nno json\n", 1))
+    (suite,) = suites("t").values()
+    wrong = {case.get("name"): case.find("error") is not None for case in suite}
+    assert list(wrong.values()).count(True) == 1
+    assert wrong["log.jsonl#2"]
+
+
 @given(st.text(), st.text(min_size=1), st.text(min_size=1).filter(lambda s: "\0" not in s))
 def test_any_text_gives_well_formed_xml(message: str, trace: str, source: str) -> None:
     findings = tuple(Finding(code="made.up", severity=s, message=message) for s in ("error", "warning"))  # type: ignore[arg-type]  # both are severities

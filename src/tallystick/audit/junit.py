@@ -41,6 +41,11 @@ class Junit:
         errors = [f for f in report.findings if f.severity == "error"]
         warnings = [f for f in report.findings if f.severity == "warning"]
         body = ""
+        if not report.messages:  # a line of a log that holds no conversation
+            what = report.findings[0].message if report.findings else "no conversation"
+            body = f"<error type={_quoted(UNUSABLE)} message={_quoted(what)}>{_xml(_lines(report.findings))}</error>\n"
+            suite.add(name, path, body, error=True)
+            return
         if errors:
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
             body += (

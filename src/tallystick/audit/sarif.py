@@ -15,7 +15,7 @@ from tallystick.audit import places
 from tallystick.audit.catalogue import Rule, catalogue
 from tallystick.audit.findings import Finding, Report, Severity
 from tallystick.audit.run import BadFile, SkippedFile
-from tallystick.audit.summary import Summary
+from tallystick.audit.summary import BAD_INPUT, Summary
 from tallystick.model.plaintext import printable
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -94,7 +94,7 @@ class Sarif:
             skipped: files of a folder that are no conversations.
         """
         invocation = {
-            "executionSuccessful": not summary.bad,
+            "executionSuccessful": summary.code != BAD_INPUT,
             "exitCode": summary.code,
             "toolExecutionNotifications": [
                 *(_notification("error", b.source, f"{b.message} (fix: {b.fix})" if b.fix else b.message) for b in bad),
