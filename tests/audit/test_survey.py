@@ -80,7 +80,8 @@ def test_a_broken_line_of_a_log_is_no_trace(tmp_path: Path, cli: Cli) -> None:  
     file = tmp_path / "bad.jsonl"
     file.write_text(json.dumps({"messages": [ASK, agent("Hello.")]}) + '\n{"messages": [\n', encoding="utf-8")
     done = cli("audit", file)
-    assert done.code == 1
+    assert done.code == 2  # bad input, with everything whole in the file still audited
+    assert "line 2: not JSON" in done.err
     assert "line.unreadable" in done.out
     assert done.out.splitlines()[-1].startswith("1 trace, 0 flagged")
     assert done.out.splitlines()[-1].endswith("1 line of a log unusable")

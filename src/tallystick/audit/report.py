@@ -116,6 +116,8 @@ def run_audit(
             while outcome is not None:
                 if isinstance(outcome, Audited):
                     summary.add(outcome.report)
+                    if not outcome.report.messages:
+                        console.print(Text.assemble(("error: ", "bold red"), printable(_unusable(outcome.report))))
                     for each in (*shown, *ci):
                         each.report(outcome.report)
                     progress.update(bar, advance=1, flagged=summary.flagged)
@@ -148,6 +150,12 @@ def run_audit(
         for each in (*shown, *ci):
             each.close(summary, bad_files, skipped)
     return summary.code
+
+
+def _unusable(report: Report) -> str:
+    """Return one line about a line of a log that holds no conversation."""
+    what = report.findings[0].message if report.findings else "a line that holds no conversation"
+    return f"{report.source}: {what}; the rest is audited"
 
 
 class _Json:

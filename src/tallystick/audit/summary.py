@@ -43,8 +43,12 @@ class Summary:
 
     @property
     def code(self) -> int:
-        """The exit code: bad input before findings before clean. Findings of severity info do not count."""
-        if self.bad:
+        """The exit code: bad input before findings before clean. Findings of severity info do not count.
+
+        A line of a log that holds nothing readable is bad input, like a file that cannot be read; what is whole around
+        it is audited all the same.
+        """
+        if self.bad or self.unusable:
             return BAD_INPUT
         return FINDINGS if self.severities["error"] or self.severities["warning"] else CLEAN
 
