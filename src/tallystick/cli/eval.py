@@ -57,6 +57,15 @@ def evidence(
         str,
         typer.Option("--harness", metavar="NAME", help="What puts a model before a case: loop, inspect, pydantic-ai."),
     ] = "loop",
+    scgr: Annotated[
+        str | None,
+        typer.Option(
+            "--scgr", metavar="VARIANT", help="Put the agent behind the SCGR front end: select, or eg (our mechanism)."
+        ),
+    ] = None,
+    calls: Annotated[
+        int, typer.Option("--calls", metavar="N", help="Information calls in one case that --scgr allows.")
+    ] = 24,
     protocol: Annotated[
         str | None, typer.Option("--protocol", metavar="P", help="One of Legacy, V0, V1, V2, V3; all by default.")
     ] = None,
@@ -112,7 +121,8 @@ def evidence(
 
     with _agent(
         model, base_url, _key(api_key_env), harness, max_turns=max_turns, max_tokens=max_tokens, temperature=temperature
-    ) as (agent, name, settings):
+    ) as (plain, plain_name, plain_settings):
+        agent, name, settings = _behind(plain, plain_name, plain_settings, scgr, calls)
         options: dict[str, Any] = {
             "name": name, "gated": gated, "epochs": epochs, "seed": seed or SEED, "resample": _can_resample(),
             "progress": _progress(), "settings": settings,
@@ -210,6 +220,28 @@ def _agent(
         }  # fmt: skip
         agent = in_harness(chat, harness, max_turns=max_turns, max_tokens=max_tokens, temperature=temperature)
         yield agent, f"{called}/{harness}", settings
+
+
+def _behind(
+    agent: Any, name: str | None, settings: dict[str, Any], variant: str | None, calls: int
+) -> tuple[Any, str | None, dict[str, Any]]:
+    """Put an agent behind SCGR where a variant is named; return it, what it is called, and its settings."""
+    if variant is None:
+        return agent, name, settings
+    from tallystick.evals.evidence.harness.scgr import VARIANTS, Scgr  # noqa: PLC0415 - only --scgr needs it
+    from tallystick.evals.evidence.harness.scgr_scripted import ScriptedScgr  # noqa: PLC0415
+    from tallystick.evals.evidence.scripted import Scripted  # noqa: PLC0415
+
+    wanted = next((v for v in VARIANTS if v == variant), None)
+    if wanted is None:
+        raise InputError(f"there is no variant `{variant}`", where="--scgr", fix=f"one of {', '.join(VARIANTS)}")
+    if calls < 1:
+        raise InputError(f"`{calls}` is too few", where="--calls", fix="1 or more")
+    settings = {**settings, "scgr": wanted, "calls": calls}
+    if isinstance(agent, Scripted):
+        front = ScriptedScgr(fault=agent.fault, p=agent.p, seed=agent.seed, variant=wanted, budget=calls)
+        return front, None, settings
+    return Scgr(agent=agent, variant=wanted, budget=calls), f"{name}/scgr-{wanted}", settings
 
 
 def _key(name: str | None) -> str | None:

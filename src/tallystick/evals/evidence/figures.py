@@ -17,6 +17,7 @@ from tallystick.evals.evidence.case import PROTOCOLS
 OURS: Final = "#1b6ca8"
 COLOURS: Final = ("#1b6ca8", "#d1495b", "#66a182", "#edae49", "#5f4b8b", "#8d6a9f")
 GREY: Final = "#8a8a8a"
+_RANGE: Final = {"color": GREY, "linewidth": 6, "alpha": 0.5, "solid_capstyle": "butt"}
 _SPLITS: Final = (
     ("stopping and acting too soon", ("BSR", "PAR", "early", "none")),
     ("workflows", ("Gap", "Part", "dropped_result")),
@@ -154,7 +155,7 @@ def interventions(told: Mapping[str, Any], arms: Sequence[str]) -> Any:
         for arm, key in (("withheld", "withheld_points"), ("contradicted", "contradicted_points")):
             if arm in arms and start + max(published[key]["range"]) > 0:
                 low, high = (max(0.0, start + p) for p in published[key]["range"])
-                axes.plot([arms.index(arm) + 0.36] * 2, [low, high], color=GREY, linewidth=6, alpha=0.5, solid_capstyle="butt",
+                axes.plot([arms.index(arm) + 0.36] * 2, [low, high], **_RANGE,
                           label="published change, put at our original" if arm == "withheld" else None)  # fmt: skip
     axes.set_xticks(range(len(arms)), [a.replace("-", "\n") for a in arms], fontsize=8)
     _percent(axes, "episodes with an action that took effect")
@@ -174,7 +175,7 @@ def static_interactive(told: Mapping[str, Any], arms: Sequence[str]) -> Any:
     for arm, key in (("pairs", "static"), ("pairs-interactive", "interactive")):
         if arm in arms:
             low, high = published[key]["range"]
-            axes.plot([arms.index(arm) + 0.34] * 2, [100 * low, 100 * high], color=GREY, linewidth=6, alpha=0.5, solid_capstyle="butt",
+            axes.plot([arms.index(arm) + 0.34] * 2, [100 * low, 100 * high], **_RANGE,
                       label="published, on its own 100 cases" if arm == arms[0] else None)  # fmt: skip
     names = {
         "pairs": "100 V1 cases,\nstatic", "pairs-interactive": "the same,\ninteractive",

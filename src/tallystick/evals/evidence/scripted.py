@@ -57,17 +57,17 @@ class Scripted:
         """Return whether it commits its fault in this case."""
         return applies(self.fault, case) and Draw(self.seed, self.fault, case.id, epoch).chance(self.p)
 
+    def steps(self, case: Case, epoch: int = 0) -> list[Step]:
+        """Return what it does in a case, faults included."""
+        if case.protocol == "Legacy":
+            return [end(case.private.label)]
+        if self.commits(case, epoch):
+            return faulty(case, self.fault, Draw(self.seed, "how", self.fault, case.id, epoch))
+        return [*reads(case), *actions(case), end(case.private.label)]
+
     def play(self, case: Case, session: Caller, epoch: int = 0) -> None:
         """Play a case over a session."""
-        if case.protocol == "Legacy":
-            session.call("submit", {"label": case.private.label})
-            return
-        draw = Draw(self.seed, "how", self.fault, case.id, epoch)
-        if self.commits(case, epoch):
-            steps = faulty(case, self.fault, draw)
-        else:
-            steps = [*reads(case), *actions(case), end(case.private.label)]
-        follow(steps, session)
+        follow(self.steps(case, epoch), session)
 
 
 def applies(fault: Fault, case: Case) -> bool:

@@ -149,7 +149,7 @@ def _submit_of(case: OpenCase) -> ToolDef:
     async def execute(**args: Any) -> str:
         result = await _call(case, "submit", args)
         if not case.over:
-            raise ToolError(str(result.get("error", "not accepted")))
+            raise ToolError(json.dumps(result))
         return str(args.get("label", ""))
 
     return ToolDef(

@@ -20,7 +20,10 @@ class OpenCase(Protocol):
     """An open case: a `client.Session`, or a front end over one."""
 
     task: dict[str, Any]
-    over: bool
+
+    @property
+    def over(self) -> bool:
+        """Whether the case has ended."""
 
     def call(self, tool: str, args: Mapping[str, Any]) -> Any:
         """Make a call and return its result as JSON values."""
