@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tallystick.errors import InputError
 from tallystick.model.jsontext import MAX_DEPTH, MAX_NUMBER_CHARS, depth_of, dumps, dumps_slow, exact, loads
-from tallystick.model.values import same
+from tallystick.model.values import decimal_of, same
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text()
@@ -103,6 +103,9 @@ def test_no_bytes_at_all_give_another_exception(raw: bytes) -> None:
         (b"1e401", "out of range"),
         (b"1E999999999999", "out of range"),
         (b"-1e-401", "out of range"),
+        (b"1e99999999999999999999", "out of range"),
+        (b"0e-999999", "out of range"),
+        (b"[0e99999999999999999999]", "out of range"),
         (b"9" * (MAX_NUMBER_CHARS + 1), "longer than"),
         (b"0." + b"1" * MAX_NUMBER_CHARS, "longer than"),
         (b"[" * 10_000 + b"]" * 10_000, "nested deeper than 200"),
@@ -113,7 +116,7 @@ def test_no_bytes_at_all_give_another_exception(raw: bytes) -> None:
         (b'["' + b"[" * 10_000 + b'"]', None),
         (b'["' + b'\\"[' * 10_000 + b'"]', None),
     ],
-    ids=range(38),
+    ids=range(41),
 )  # fmt: skip
 def test_odd_inputs(raw: bytes, what: str | None) -> None:
     if what is None:
@@ -164,3 +167,17 @@ def test_brackets_inside_strings_do_not_count_as_depth(text: str, filler: int) -
     wrapped = "[" * (MAX_DEPTH - filler) + inside + "]" * (MAX_DEPTH - filler)
     assert depth_of(wrapped) in (0, MAX_DEPTH - filler)
     assert loads(wrapped) is not None
+
+
+def test_a_number_of_another_library_is_written_as_the_number_it_is() -> None:
+    class Loud(float):
+        def __repr__(self) -> str:  # as NumPy's scalars do
+            return f"np.float64({float(self)})"
+
+    class Named(int):
+        def __str__(self) -> str:
+            return "420"
+
+    assert dumps({"a": Loud(1.5), "b": Named(9999)}) == '{"a":1.5,"b":9999}'
+    assert exact([Loud(1.5)]) == ([Decimal("1.5")], "[1.5]")
+    assert decimal_of(Loud(1.5)) == Decimal("1.5")

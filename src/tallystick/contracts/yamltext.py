@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 import yaml
@@ -117,6 +117,15 @@ def _sayable(text: str) -> bool:
     return True
 
 
+def _number(text: str) -> Decimal | None:
+    """Return the number, or None where it is longer than anybody means or its exponent is (`jsontext` says why)."""
+    try:
+        number = Decimal(text) if len(text) <= 4_000 else None
+    except InvalidOperation:
+        return None
+    return number if number is not None and abs(number.adjusted()) <= 400 else None
+
+
 def _place(event: yaml.Event) -> Mark:
     mark = event.start_mark
     return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
@@ -219,8 +228,8 @@ class _Composer:
                 raise self.fail(f"a number of {len(text)} digits", event)
             return int(text)
         if _DECIMAL.fullmatch(text):
-            number = Decimal(text) if len(text) <= 4_000 else None
-            if number is None or (number and abs(number.adjusted()) > 400):
+            number = _number(text)
+            if number is None:
                 raise self.fail("a number out of range", event)
             return number
         if text.lower() in (".nan", ".inf", "-.inf", "+.inf"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -28,9 +28,13 @@ def _reject_constant(name: str) -> NoReturn:
 def _decimal(text: str) -> Decimal:
     if len(text) > MAX_NUMBER_CHARS:
         raise ValueError(f"a number of {len(text)} characters is longer than {MAX_NUMBER_CHARS}")
-    number = Decimal(text)
-    # 1e400 is JSON but stands for no amount anyone means; unbounded exponents blow up later arithmetic.
-    if number and abs(number.adjusted()) > 400:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:  # an exponent beyond what the library itself can hold
+        number = None
+    # 1e400 is JSON but stands for no amount anyone means; unbounded exponents blow up later arithmetic. Those of a zero
+    # do too: written out, `0e-999999` has a million digits.
+    if number is None or abs(number.adjusted()) > 400:
         raise ValueError(f"the number `{text[:40]}` is out of range (exponent beyond 400)")
     return number
 
@@ -208,7 +212,7 @@ def _write(value: Any, out: list[str], depth: int) -> None:
         out.append(json.dumps(value, ensure_ascii=False))
     elif isinstance(value, int):
         try:
-            out.append(str(value))
+            out.append(int.__repr__(value))  # an enum's or another library's own text is not the number
         except ValueError:  # CPython's limit on integer text
             raise InputError(f"an integer of more than {MAX_NUMBER_CHARS} digits") from None
     elif isinstance(value, Decimal):
@@ -220,7 +224,7 @@ def _write(value: Any, out: list[str], depth: int) -> None:
         # without going through Decimal(repr).
         if not math.isfinite(value):
             raise InputError(f"`{value}` is not JSON")
-        out.append(repr(value))
+        out.append(float.__repr__(value))
     elif isinstance(value, dict):
         out.append("{")
         for i, (key, item) in enumerate(value.items()):

@@ -108,7 +108,7 @@ def decimal_of(value: Any) -> Decimal:
             raise ValueError(f"`{value}` is not a finite number")
         return value
     if isinstance(value, float):
-        number = Decimal(repr(value))
+        number = Decimal(float.__repr__(value))
         if not number.is_finite():
             raise ValueError(f"`{value}` is not a finite number")
         return number
