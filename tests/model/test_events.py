@@ -238,6 +238,12 @@ def test_changing_any_field_voids_the_signature(name: str, value: str) -> None:
     assert not is_signed_by(msgspec.structs.replace(signed, **{name: new}), "r", public(KEY))
 
 
+def test_a_signature_has_one_text_so_that_a_used_letter_is_known_again() -> None:
+    signed = sign(APPROVAL, "r", KEY)
+    for other in (signed.signature.upper(), " " + signed.signature, signed.signature[:2] + " " + signed.signature[2:]):
+        assert not is_signed_by(msgspec.structs.replace(signed, signature=other), "r", public(KEY))
+
+
 @pytest.mark.parametrize("signature", ["", "zz", "00" * 64, "00", "é", " "])
 def test_what_is_no_signature_signs_nothing(signature: str) -> None:
     assert not is_signed_by(msgspec.structs.replace(APPROVAL, signature=signature), "r", public(KEY))

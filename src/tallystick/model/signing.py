@@ -6,6 +6,7 @@ one kind of statement never serves as another.
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 import msgspec
@@ -18,6 +19,7 @@ from tallystick.model.events import Approval, Body, ContractChanged, DoubtSettle
 Signable = Approval | Lifted | Settled | DoubtSettled | ContractChanged
 S = TypeVar("S", bound=Body)
 _DOMAIN = b"tallystick/1\n"
+_HEX = re.compile("[0-9a-f]{128}")
 
 
 def signed_bytes(body: Body, run: str) -> bytes:
@@ -33,9 +35,12 @@ def sign(body: S, run: str, key: Ed25519PrivateKey) -> S:
 
 
 def is_signed_by(body: Body, run: str, public_key: bytes) -> bool:
-    """Return whether `body` carries a valid signature by `public_key` (32 raw bytes) for `run`."""
+    """Return whether `body` carries a valid signature (lower-case hex) by `public_key` (32 raw bytes) for `run`."""
+    text = getattr(body, "signature", "")
+    if not _HEX.fullmatch(text):
+        return False  # in capitals or with blanks it would be another text, and a used letter could be sent again
     try:
-        signature = bytes.fromhex(getattr(body, "signature", ""))
+        signature = bytes.fromhex(text)
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, signed_bytes(body, run))
     except (InvalidSignature, ValueError):
         return False
