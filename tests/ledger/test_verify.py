@@ -344,6 +344,26 @@ def test_memory_is_bounded_by_the_longest_line_and_not_by_the_file(tmp_path: Pat
     assert peak < 1_000_000
 
 
+def test_a_line_of_millions_of_values_is_refused_before_it_takes_its_memory(tmp_path: Path) -> None:
+    file = tmp_path / "many"
+    header = b'{"format":"tallystick-export/1","run":"r"}\n'
+    for line in (b"[" + b"[]," * 3_000_000 + b"[]]", b'{"a":' + b'"x",' * 3_000_000, b'"' + b'\\"' * 3_000_000):
+        file.write_bytes(header + line + b"\n")
+        tracemalloc.start()
+        found = verify(file)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert [flaw.code for flaw in found.problems] == ["json.invalid"]
+        assert peak < 8 * len(line)
+
+
+def test_a_file_that_is_one_endless_line_is_not_called_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifier, "MAX_LINE_BYTES", 100)
+    file = tmp_path / "endless"
+    file.write_bytes(b"0" * 1000)
+    assert [flaw.code for flaw in verify(file).problems] == ["line.too_long", "checkpoint.missing"]
+
+
 def test_a_missing_file_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         verify(tmp_path / "nothing.jsonl")

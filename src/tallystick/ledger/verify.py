@@ -35,10 +35,14 @@ ENVELOPE_VERSION: Final = 1
 GENESIS: Final = "0" * 64
 DOMAIN: Final = b"tallystick/checkpoint/1\n"
 MAX_LINE_BYTES: Final = 256 * 1024 * 1024
+MAX_STRUCTURE: Final = 1_000_000
+"""Most strings of a line, and bytes outside them. Foreign content stands in strings, so an event has far fewer; a line
+of millions of empty lists would take a hundred times its size in memory."""
 MAX_PROBLEMS: Final = 50
 """Checking stops here: a file with so many is not worth more."""
 
 Authentic = Literal["authentic", "intact, unauthenticated", "not authentic"]
+_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 _HEX64: Final = re.compile("[0-9a-f]{64}")
 _HEX128: Final = re.compile("[0-9a-f]{128}")
 _ENVELOPE: Final = frozenset({"v", "run", "seq", "at", "actor", "body", "prev"})
@@ -115,6 +119,8 @@ def read_object(raw: bytes) -> dict[str, Any]:
     Raises:
         Unreadable: any other bytes.
     """
+    if len(raw) > MAX_STRUCTURE and _has_too_many_values(raw):
+        raise Unreadable("json.invalid", "far more values than an event has")
     try:
         value = json.loads(
             raw.decode("utf-8"),
@@ -269,10 +275,11 @@ class _Export:
                 held = (number, raw)
             if len(self._chain.flaws) >= MAX_PROBLEMS:
                 break
-        if number == 0:
+        if number == 0 and not self._chain.flaws:
             self._chain.flaw(0, "file.empty", "the file is empty")
         elif held is None:
-            self._chain.flaw(number, "checkpoint.missing", "there is no line after the first; the tail is cut off")
+            text = "there is no line after the first; the tail is cut off"
+            self._chain.flaw(max(number, 1), "checkpoint.missing", text)
         else:
             self._checkpoint(*held)
         return self._chain.result(signed=self._signed_by_key)
@@ -354,6 +361,16 @@ class _Export:
                 chain.flaw(line, "signature.other_key", f"signed by another key, {key[:16]}…")
                 return
             self._signed_by_key = True
+
+
+def _has_too_many_values(raw: bytes) -> bool:
+    outside = done = 0
+    for found in _STRING.finditer(raw):
+        outside += found.start() - done + 1
+        done = found.end()
+        if outside > MAX_STRUCTURE:
+            return True
+    return outside + len(raw) - done > MAX_STRUCTURE
 
 
 def _is(value: Any, number: int) -> bool:
