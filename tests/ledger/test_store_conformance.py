@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -397,3 +398,16 @@ def test_who_holds_a_run_can_be_asked(store: Store) -> None:
     assert store.lease("r") == lease
     store.release(lease)
     assert store.lease("r") is None
+
+
+def test_after_a_fork_only_the_process_that_opened_it_writes(store: Store) -> None:
+    lease, events = filled(store)
+    child = os.fork()
+    if child == 0:  # pragma: no cover - the child
+        try:
+            store.append(lease, chain("r", (Said(role="user", text="more"),), after=events[-1])[0], durable=False)
+        except LedgerError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert store.head("r").seq == len(events)

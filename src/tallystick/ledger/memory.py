@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 
+from tallystick.errors import LedgerError
 from tallystick.ledger.store import (
     Head,
     Lease,
@@ -42,11 +44,15 @@ class _Run:
 
 
 class MemoryStore:
-    """A `Store` that forgets everything with the process; `durable` therefore promises nothing here."""
+    """A `Store` that forgets everything with the process; `durable` therefore promises nothing here.
+
+    After a fork only the process that made it can write: two copies of one memory would know nothing of each other.
+    """
 
     def __init__(self) -> None:
         self._runs: dict[str, _Run] = {}
         self._lock = threading.Lock()
+        self._pid = os.getpid()
 
     def acquire(self, run: str, holder: str, now: datetime, ttl_seconds: float, force: bool = False) -> Lease:
         """See `Store.acquire`."""
@@ -144,6 +150,10 @@ class MemoryStore:
         """See `Store.close`. Nothing is held open."""
 
     def _owned(self, lease: Lease) -> _Run:
+        if self._pid != os.getpid():  # a copy the other process never sees: both would admit the same call
+            raise LedgerError(
+                "the ledger is in the memory of another process", fix="after fork, use a ledger in a file, opened there"
+            )
         found = self._runs.get(lease.run)
         current = found.lease if found is not None else None
         if found is None or current is None or current.epoch != lease.epoch:
