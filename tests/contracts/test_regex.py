@@ -49,6 +49,11 @@ def test_nested_repetitions_do_not_hang() -> None:
     assert Pattern("(x+x+)+y").search("x" * 5_000) is False
 
 
+def test_nothing_repeated_a_thousand_times_a_thousand_times_is_nothing() -> None:
+    assert Pattern("(?:(?:(?:(?:(?:){1000}){1000}){1000}){1000}){1000}b").search("ab")
+    assert not Pattern("(?:(?:(?:x{0}){1000}){1000}){1000}b").search("a")
+
+
 def test_a_search_that_would_take_too_long_says_so() -> None:
     with pytest.raises(StepsExceededError):
         Pattern("(.?){300}!").search("a" * 100_000)

@@ -231,7 +231,9 @@ class _Parser:
                 for _ in range(most - least):
                     after = self.add(_State(out=(piece(after), end)))
             for _ in range(least):
-                after = piece(after)
+                before, after = after, piece(after)
+                if after == before:
+                    break  # the piece is empty, and stays so however often it is written out
             return after
 
         return build
