@@ -27,7 +27,7 @@ from tallystick.model import jsontext
 from tallystick.model.events import Approval
 from tallystick.model.values import instant_of
 from tallystick.runtime.letters import Signed, read_letter
-from tallystick.runtime.listing import listed
+from tallystick.runtime.listing import listed, standing_text, unanswered
 from tallystick.runtime.pending import Pending, pending
 from tallystick.runtime.principals import deliver, signed_approval, signed_settlement, view_of
 from tallystick.view import View
@@ -138,8 +138,11 @@ def settle(
     with reading(ledger) as store:
         views = _views(store, run, ledger)
         doubtful = [(name, c) for name, v in views.items() for c in _doubtful(store, name, v).values()]
+        waiting = [] if call is not None or json else _under_way(store, views)
     if call is None:
         _list_doubts(run or _only(views), doubtful, json=json)
+        for line in waiting:
+            console.note(line)
         return
     chosen, doubt = _one([d for d in doubtful if d[1].id == call], f"`{call}` is in doubt", "settle", ledger, run)
     view = views[chosen]
@@ -205,6 +208,20 @@ def _posted(store: Store, run: str, call: Pending) -> str:
         if isinstance(body, Approval) and (body.tool, body.args_sha256) == (call.tool, call.args_sha256):
             said = body.decision
     return said
+
+
+def _under_way(store: Store, views: dict[str, View]) -> list[str]:
+    """Return a line per live run with calls that have no receipt: their answer may come, or they will be in doubt."""
+    lines = []
+    for one in listed(store, datetime.now(UTC)):
+        if one.row.run in views and one.standing == "live":
+            calls = ", ".join(f"{c.call} ({c.tool})" for c in unanswered(store, one.row.run))
+            if calls:
+                where = standing_text(one)
+                lines.append(
+                    f"run {one.row.run}: no receipt yet for {calls}; {where}, and in doubt after it if unanswered"
+                )
+    return lines
 
 
 def _doubtful(store: Store, run: str, view: View) -> dict[str, CallRecord]:

@@ -17,9 +17,10 @@ from tallystick.cli.console import Json
 from tallystick.cli.sources import SourceArgument, choose, exported, folded, is_sqlite, reading
 from tallystick.errors import InputError
 from tallystick.gates.stage import Stage, Standing, stage_of
+from tallystick.ledger.store import Store
 from tallystick.model.events import Sealed
 from tallystick.model.plaintext import printable
-from tallystick.runtime.listing import listed
+from tallystick.runtime.listing import listed, standing_text, unanswered
 
 STAGES: Final[Mapping[Stage, str]] = {
     Stage.NEEDS_INFO: "needs information",
@@ -80,6 +81,9 @@ def runs(
         cells = (row.run, row.status or one.standing, started, str(row.events), row.parent or "")
         table.add_row(*(Text(printable(cell)) for cell in cells))
     console.stdout().print(table)
+    for one in rows:
+        if one.standing == "live":
+            console.note(f"run {printable(one.row.run)} is {standing_text(one)}")
     console.note(f"as the ledger lists them; `tallystick verify {ledger}` checks every event")
 
 
@@ -98,6 +102,8 @@ def show(
         with reading(source) as store:
             chosen = choose(store, run, source)
             _show(chosen, lambda: store.events(chosen), json=json)
+            if not json:
+                _still_open(store, chosen)
         return
     chosen = next((sealed.event.run for sealed in exported(source)), "")
     if run is not None and run != chosen:
@@ -121,6 +127,17 @@ def _show(run: str, events: Callable[[], Iterator[Sealed]], *, json: bool) -> No
     for name, ids in (("done", stage.done), ("open", stage.open), ("in doubt", stage.in_doubt)):
         if ids:
             console.say(f"  {name}: {', '.join(ids)}")
+
+
+def _still_open(store: Store, run: str) -> None:
+    """Name the calls without a receipt of a run that has not ended: under way, or in doubt if their process is gone."""
+    one = next((one for one in listed(store, datetime.now(UTC)) if one.row.run == run), None)
+    if one is None or one.row.status is not None:
+        return
+    calls = unanswered(store, run)
+    if calls:
+        console.say(f"  without a receipt: {', '.join(f'{c.call} ({c.tool})' for c in calls)}")
+        console.note(f"the run is {standing_text(one)}; if its process is gone, these calls are in doubt from then on")
 
 
 def _stage(events: Callable[[], Iterator[Sealed]]) -> Standing | None:
