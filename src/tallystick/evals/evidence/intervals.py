@@ -15,6 +15,10 @@ from tallystick.errors import InputError
 
 Z: Final = 1.959963984540054
 """Two-sided 95%."""
+_DRAWS_PER_KIND: Final = 5
+"""Scenarios per distinct sum above which one multinomial row is cheaper than a draw for each scenario."""
+_MOST_DRAWN: Final = 2_000
+"""Scenarios above which single draws would take too much memory; below 2^16, so that an index is two bytes."""
 Interval = tuple[float, float]
 
 
@@ -46,13 +50,18 @@ def bootstrap(sums: Sequence[tuple[int, int]], *, replicates: int = 10_000, seed
     if sum(of for _, of in sums) == 0:
         return None
     np = numpy()
-    # Scenarios with equal sums are exchangeable, so a resample is one multinomial row over the distinct sums, however
-    # many scenarios and episodes there are.
     kinds = Counter(s for s in sums if s[1])
     table = np.asarray(list(kinds), dtype=np.float64)
     count = kinds.total()
-    chances = np.asarray(list(kinds.values()), dtype=np.float64) / count
-    totals = np.random.default_rng(seed).multinomial(count, chances, size=replicates) @ table
+    draw = np.random.default_rng(seed)
+    if count < min(_DRAWS_PER_KIND * len(kinds), _MOST_DRAWN):
+        rows = np.repeat(table, list(kinds.values()), axis=0)
+        picked = draw.integers(count, size=(count, replicates), dtype=np.uint16)
+        totals = np.stack([column[picked].sum(axis=0) for column in rows.T.copy()], axis=1)
+    else:
+        # Scenarios with equal sums are exchangeable, so a resample is one multinomial row over the distinct sums.
+        chances = np.asarray(list(kinds.values()), dtype=np.float64) / count
+        totals = draw.multinomial(count, chances, size=replicates) @ table
     low, high = np.quantile(totals[:, 0] / totals[:, 1], (0.025, 0.975))
     return float(low), float(high)
 
