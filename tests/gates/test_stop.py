@@ -178,6 +178,61 @@ def test_declining_is_not_right_once_the_evidence_has_changed() -> None:
     assert declined([*paid, *refused(view, NO_STATE), *get(2, "open")]).codes == ("obligation.open",)
 
 
+AMOUNTS: Any = {
+    "contract": "amounts/1",
+    "entities": {"bill": {"id": "id", "due": "money(EUR)", "state": "string"}, "card": {"id": "id", "live": "boolean"}},
+    "tools": {
+        "get": {"effect": "read", "target": "bill(args.id)",
+                "yields": {"bill": {"id": "/id", "due": "/due", "state": "/state"}}},
+        "look": {"effect": "read", "target": "card(args.card)", "yields": {"card": {"id": "/id", "live": "/live"}}},
+        "pay": {
+            "effect": "write", "target": ["bill(args.id)", "card(args.card)"], "args": {"amount": "money(EUR)"},
+            "ok": 'result.state == "paid"',
+            "requires": [
+                {"id": "open", "fact": 'bill.state == "open"'},
+                {"id": "amount", "fact": "args.amount == bill.due"},
+                {"id": "live", "fact": "card.live"},
+                {"id": "same", "arg": "state", "equals": "get./state"},
+            ],
+        },
+    },
+    "task": {"inputs": {"bill": "id"}, "owes": [{"id": "paid", "by": "pay", "for": "bill(task.bill)"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("state", "live", "args", "fixed", "right"),
+    [
+        ("open", True, {"amount": "1.00"}, {}, False),
+        ("open", False, {}, {}, False),  # another card might have been live
+        ("open", True, {"state": "shut"}, {}, False),
+        ("paid", True, {"state": "paid"}, {}, True),
+        ("paid", True, {"amount": "1.00", "state": "paid"}, {}, True),
+        ("open", True, {"amount": "1.00"}, {"amount": '"1.00"'}, True),  # the task itself owes that amount
+        ("open", False, {}, {"card": '"K"'}, True),
+    ],
+)
+def test_a_call_made_to_be_refused_does_not_make_declining_right(
+    state: str, live: bool, args: dict[str, str], fixed: dict[str, str], right: bool
+) -> None:
+    owes = [{**AMOUNTS["task"]["owes"][0], **({"args": fixed} if fixed else {})}]
+    contract = build({**AMOUNTS, "task": {**AMOUNTS["task"], "owes": owes}})
+    task = load_task({"bindings": {"bill": "B"}}, contract)
+    read: Bodies = [
+        *get(1, state),
+        intent("l", "look", {"card": "K"}),
+        receipt("lr", "l", {"id": "K", "live": live}),
+    ]
+    asked = {"id": "B", "card": "K", "amount": "5.00", "state": "open", **args}
+    decision = may_act(folded(sealed(read), contract, task), contract, Call(tool="pay", args=asked, now=NOW))
+    assert decision.verdict is Verdict.REFUSE
+    body = e.Refusal(
+        tool="pay", args=e.blob(jsontext.dumps(asked).encode()), decision=decision.text(), now="2026-03-01T11:00:00Z"
+    )
+    found = ends([*read, (body, "runtime")], contract=contract, task=task, outcome="declined")
+    assert found.codes == (() if right else ("obligation.open",))
+
+
 def test_declining_before_an_open_blocker_needs_its_fallback() -> None:
     big = get(1, due="5000.00")
     assert declined(big).codes == ("obligation.open",)

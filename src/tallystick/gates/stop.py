@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from tallystick.contracts.types import Contract
+from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import TallystickError
 from tallystick.gates.act import may_act
 from tallystick.gates.answers import Violated
+from tallystick.gates.choice import is_beyond_choice
 from tallystick.gates.claim import may_claim
 from tallystick.gates.conditions import standing
 from tallystick.gates.doubt import why_in_doubt
@@ -142,8 +143,8 @@ def _duties(view: View, contract: Contract, stop: Stop) -> Iterator[Reason]:
 def rightly_undone(view: View, contract: Contract, owed: ObligationRecord, stop: Stop) -> bool:
     """Return whether the record shows that not doing what is owed is right.
 
-    A blocker removes its action and its fallback was taken; or the act gate refused it for what the evidence says, and
-    would refuse it again now.
+    A blocker removes its action and its fallback was taken; or the act gate refused it for what the evidence says,
+    whatever arguments the caller might have chosen instead, and would refuse it again now.
     """
     removed = blockers(view, contract, owed)
     if removed and all(taken for _, taken in removed):
@@ -202,9 +203,25 @@ def _refused_for_cause(view: View, contract: Contract, owed: ObligationRecord, s
         targets = tuple(scope_of(view, contract, tool, call).entities.values())
         if owed.entity is not None and targets and owed.entity not in targets:
             continue
-        if _rightly(may_act(view, contract, call)):
+        again = may_act(view, contract, call)
+        fixed = _fixed(contract, owed, tool)
+        if _rightly(again) and any(
+            r.code in _RIGHTLY and is_beyond_choice(contract, tool, fixed, r) for r in again.reasons
+        ):
             return True
     return False
+
+
+def _fixed(contract: Contract, owed: ObligationRecord, tool: Tool) -> frozenset[str]:
+    """Return the arguments the obligation itself fixes; one owed for no entity in particular fixes those that name it.
+
+    Such an obligation is one whose binding the task left out: any entity would discharge it, so any may be refused.
+    """
+    call = call_for(contract, owed)
+    named = set(call.args) if call is not None else set()
+    if owed.entity is None:
+        named.update(ref[1] for expr in tool.target for ref in expr.id.refs if ref[0] == "args" and len(ref) > 1)
+    return frozenset(named)
 
 
 def _rightly(decision: Decision) -> bool:
