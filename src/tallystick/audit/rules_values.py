@@ -95,7 +95,7 @@ def answer(case: Case) -> None:
         if _DIGIT.search(code) and not stands(text, code.encode(), upto, number=False):
             _unsupported_code(case, code, final.index)
     amounts: list[str] = _DOLLARS.findall(words) if "$" in words else []
-    if not words.isascii():
+    if "€" in words or "£" in words or "¥" in words:
         amounts += _SIGNED.findall(words)
     if not amounts:
         for name in _CURRENCIES:

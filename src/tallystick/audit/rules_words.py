@@ -32,6 +32,8 @@ def claims(case: Case) -> None:
     failing = any(s.came in ("error", "rejected") and not s.rehearsal for s in case.writes)
     turn = 0
     for message in case.trace.messages:
+        if not failing and first is not None and message.index >= first:
+            return  # from here on the record bears a claim out
         if message.role == "user":
             turn = message.index
         if message.role != "assistant" or not message.text:

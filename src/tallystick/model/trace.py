@@ -1,7 +1,8 @@
 """A recorded conversation in neutral form: what every importer yields and `audit` reads.
 
 Calls get an id of their own per occurrence, because native ids repeat, collide or are missing. Nothing is guessed: what
-cannot be read or paired becomes `Damage` with a code.
+cannot be read or paired becomes `Damage` with a code. `gc=False`: JSON values make no cycles, so none need be looked
+for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 
-class TraceResult(msgspec.Struct, frozen=True, kw_only=True):
+class TraceResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What came back for one call: the envelope's flag and both channels, exactly as recorded."""
 
     body: Any
@@ -26,7 +27,7 @@ class TraceResult(msgspec.Struct, frozen=True, kw_only=True):
     late: bool = False
 
 
-class TraceCall(msgspec.Struct, frozen=True, kw_only=True):
+class TraceCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One tool call. `id` is minted: `m<message>.c<call>`, 0-based. `result` is None when nothing came back."""
 
     id: str
@@ -40,7 +41,7 @@ class TraceCall(msgspec.Struct, frozen=True, kw_only=True):
     turn: int | None = None
 
 
-class TraceMessage(msgspec.Struct, frozen=True, kw_only=True):
+class TraceMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Words by `role` (system, user, assistant). `calls` come before `text` in time, as models emit them."""
 
     index: int
@@ -50,7 +51,7 @@ class TraceMessage(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool = False
 
 
-class TraceDamage(msgspec.Struct, frozen=True, kw_only=True):
+class TraceDamage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something unreadable or unpairable, with a stable code such as `result.orphan` or `pairing.ambiguous`."""
 
     code: str
