@@ -86,6 +86,40 @@ def test_talk_and_loops_are_bounded(harness: str, reply: Reply, words: str, tmp_
     assert len(episode.calls) <= 6
 
 
+@pytest.mark.parametrize("harness", ["inspect", "pydantic-ai"])
+def test_a_model_the_framework_does_not_know_is_an_error_before_anything_runs(harness: str) -> None:
+    """A bare name is the framework's to know; a wrong one is not scored as an agent that failed 656 times."""
+    pytest.importorskip(NEEDS[harness])
+    with pytest.raises(InputError, match="no usable model `nonsense"):
+        in_harness("nonsense/x" if harness == "inspect" else "nonsense:x", harness)
+
+
+def test_each_frameworks_own_fake_model_plays_offline(tmp_path: File) -> None:
+    """Inspect's mock model and Pydantic AI's function model, put before a case as a user's own model would be."""
+    pytest.importorskip("inspect_ai")
+    pytest.importorskip("pydantic_ai")
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from pydantic_ai.messages import ModelResponse, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    from tallystick.evals.evidence.harness.inspect_react import InspectReact
+    from tallystick.evals.evidence.harness.pydantic_loop import PydanticLoop
+
+    def reply(*_: Any) -> ModelOutput:
+        output = ModelOutput.for_tool_call("mock", "submit", {"label": "DEFER"})
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    def respond(*_: Any) -> ModelResponse:
+        return ModelResponse(parts=[ToolCallPart("submit", {"label": "DEFER"})])
+
+    mock = get_model("mockllm/model", custom_outputs=reply, memoize=False)
+    for name, own in (("mock", InspectReact(model=mock)), ("function", PydanticLoop(model=FunctionModel(respond)))):
+        run(own, protocol="V0", limit=1, out=tmp_path / name, name=name, resample=False)
+        (episode,) = read_episodes(tmp_path / name / EPISODES)
+        assert (episode.end, episode.label) == ("submitted", "DEFER")
+
+
 def test_names_of_scripted_agents() -> None:
     """`scripted:FAULT[:P]`, both spellings; what is not there is one clear error."""
     assert scripted("scripted:acts-early:0.3").name == "scripted:acts_early@0.3"

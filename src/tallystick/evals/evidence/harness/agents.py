@@ -73,11 +73,17 @@ def in_harness(
             )  # fmt: skip
         return ToolLoop(model=model, max_turns=max_turns)
     if harness == "inspect":
-        from tallystick.evals.evidence.harness.inspect_react import InspectReact  # noqa: PLC0415 - an extra
+        from tallystick.evals.evidence.harness import inspect_react  # noqa: PLC0415 - an extra
 
-        return InspectReact(model=model, max_turns=max_turns, max_tokens=max_tokens, temperature=temperature)
+        if isinstance(model, str):
+            own = inspect_react.named(model, temperature=temperature, max_tokens=max_tokens)
+            return inspect_react.InspectReact(model=own, max_turns=max_turns)
+        return inspect_react.InspectReact(model=model, max_turns=max_turns)
     if harness == "pydantic-ai":
-        from tallystick.evals.evidence.harness.pydantic_loop import PydanticLoop  # noqa: PLC0415 - an extra
+        from tallystick.evals.evidence.harness import pydantic_loop  # noqa: PLC0415 - an extra
 
-        return PydanticLoop(model=model, max_turns=max_turns, max_tokens=max_tokens, temperature=temperature)
+        known = pydantic_loop.named(model) if isinstance(model, str) else model
+        return pydantic_loop.PydanticLoop(
+            model=known, max_turns=max_turns, max_tokens=max_tokens, temperature=temperature
+        )
     raise InputError(f"there is no harness `{harness}`", where="--harness", fix=f"one of {', '.join(HARNESSES)}")

@@ -16,7 +16,7 @@ from tallystick.errors import InputError
 from tallystick.evals.evidence.client import InfrastructureError
 from tallystick.evals.evidence.harness.chat import ChatModel
 from tallystick.evals.evidence.harness.loop import MAX_TURNS
-from tallystick.evals.evidence.harness.opened import MAX_NUDGES, NUDGE, OpenCase, prompt
+from tallystick.evals.evidence.harness.opened import CASE_SECONDS, MAX_NUDGES, NUDGE, OpenCase, prompt
 
 try:
     from anyio import to_thread
@@ -52,15 +52,12 @@ class InspectReact:
     """An agent: a model in Inspect's ReAct loop.
 
     Attributes:
-        model: one of ours, or the name of one of Inspect's providers' (`openai/…`), which brings its own key.
+        model: one of ours, or one of Inspect's own (`named`).
         max_turns: most requests to it in one case.
-        temperature, max_tokens: for a model that is named; one of ours has its own.
     """
 
-    model: ChatModel | str | Model
+    model: ChatModel | Model
     max_turns: int = MAX_TURNS
-    temperature: float = 0.0
-    max_tokens: int | None = None
 
     def __call__(self, case: OpenCase) -> None:
         """Work on an open case.
@@ -81,7 +78,7 @@ class InspectReact:
 
         with tempfile.TemporaryDirectory() as folder:
             logs = inspect_eval(
-                Task(dataset=[Sample(input=prompt(case.task))], solver=over_case()),
+                Task(dataset=[Sample(input=prompt(case.task))], solver=over_case(), time_limit=CASE_SECONDS),
                 model=self._model(trouble),
                 display="none",
                 log_dir=folder,
@@ -91,21 +88,28 @@ class InspectReact:
         if trouble:
             raise InfrastructureError(trouble[0])
         failed = next((log.error.message for log in logs if log.error is not None), None)
-        if failed is not None and isinstance(self.model, str):
-            raise InfrastructureError(failed)  # a provider's own error; the agent's are told to it as tool errors
+        if failed is not None and isinstance(self.model, Model):
+            raise InfrastructureError(failed)  # the provider's: what a tool says to a call is never an error here
         if failed is not None:
             raise RuntimeError(failed)
 
     def _model(self, trouble: list[str]) -> Model:
         if isinstance(self.model, Model):
             return self.model
-        if isinstance(self.model, str):
-            config = GenerateConfig(temperature=self.temperature, max_tokens=self.max_tokens)
-            try:
-                return get_model(self.model, config=config)
-            except Exception as bad:
-                raise InputError(f"Inspect has no usable model `{self.model}`: {bad}", where="--model") from bad
         return get_model(f"tallystick-chat/{self.model.name}", memoize=False, chat=self.model, trouble=trouble)
+
+
+def named(name: str, *, temperature: float, max_tokens: int | None) -> Model:
+    """Return the model that Inspect knows by a name such as `openai/gpt-5`.
+
+    Raises:
+        InputError: it knows none, or its provider's package or key is missing.
+    """
+    try:
+        return get_model(name, config=GenerateConfig(temperature=temperature, max_tokens=max_tokens))
+    except Exception as bad:
+        first = str(bad).strip().split("\n")[0]
+        raise InputError(f"Inspect has no usable model `{name}`: {first}", where="--model") from bad
 
 
 async def work(case: OpenCase, text: str, *, max_turns: int = MAX_TURNS) -> AgentState:

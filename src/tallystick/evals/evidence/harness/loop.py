@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tallystick.evals.evidence.harness.chat import ChatModel, ToolCall
-from tallystick.evals.evidence.harness.opened import MAX_NUDGES, NUDGE, SYSTEM, OpenCase, prompt
+from tallystick.evals.evidence.harness.opened import CASE_SECONDS, MAX_NUDGES, NUDGE, SYSTEM, OpenCase, prompt
 from tallystick.models.endpoint import ContextFullError
 
 MAX_TURNS: Final = 60
@@ -21,10 +22,12 @@ class ToolLoop:
     Attributes:
         model: the model.
         max_turns: most requests to it in one case; the case is then left as it stands.
+        seconds: after which no further request is made.
     """
 
     model: ChatModel
     max_turns: int = MAX_TURNS
+    seconds: float = CASE_SECONDS
 
     def __call__(self, case: OpenCase) -> None:
         """Work on an open case.
@@ -40,7 +43,10 @@ class ToolLoop:
             {"role": "user", "content": prompt(case.task)},
         ]
         silent = 0
+        until = time.monotonic() + self.seconds
         for _ in range(self.max_turns):
+            if time.monotonic() > until:
+                return
             try:
                 turn = self.model.turn(messages, tools)
             except ContextFullError:

@@ -13,7 +13,7 @@ from tallystick.errors import InputError
 from tallystick.evals.evidence.client import InfrastructureError
 from tallystick.evals.evidence.harness.chat import ChatModel
 from tallystick.evals.evidence.harness.loop import MAX_TURNS
-from tallystick.evals.evidence.harness.opened import SYSTEM, OpenCase, prompt
+from tallystick.evals.evidence.harness.opened import CASE_SECONDS, SYSTEM, OpenCase, prompt
 from tallystick.models.endpoint import ContextFullError
 
 try:
@@ -30,7 +30,7 @@ try:
         ToolReturnPart,
         UserPromptPart,
     )
-    from pydantic_ai.models import Model
+    from pydantic_ai.models import Model, infer_model
     from pydantic_ai.models.function import AgentInfo, FunctionModel
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.usage import RequestUsage, UsageLimits
@@ -46,11 +46,12 @@ class PydanticLoop:
     """An agent: a model in Pydantic AI's loop. A text without a call ends the loop, as it does there.
 
     Attributes:
-        model: one of ours, a model of Pydantic AI's, or the name of one (`openai:…`), which brings its own key.
+        model: one of ours, or one of Pydantic AI's own (`named`).
         max_turns: most requests to it in one case.
+        temperature, max_tokens: for a model of Pydantic AI's own; one of ours has its own.
     """
 
-    model: ChatModel | Model | str
+    model: ChatModel | Model
     max_turns: int = MAX_TURNS
     temperature: float = 0.0
     max_tokens: int | None = None
@@ -60,7 +61,6 @@ class PydanticLoop:
 
         Raises:
             InfrastructureError: the model cannot be used.
-            InputError: there is no such model.
         """
         asyncio.run(self._work(case))
 
@@ -76,16 +76,30 @@ class PydanticLoop:
                 tools=[_tool(case, t) for t in case.task["tools"]],
                 model_settings=settings,
             )
-            async with agent.iter(prompt(case.task), usage_limits=UsageLimits(request_limit=self.max_turns)) as steps:
+            async with (
+                asyncio.timeout(CASE_SECONDS),
+                agent.iter(prompt(case.task), usage_limits=UsageLimits(request_limit=self.max_turns)) as steps,
+            ):
                 async for _ in steps:
                     if case.over:
                         return
-        except (UsageLimitExceeded, ContextFullError):
+        except (UsageLimitExceeded, ContextFullError, TimeoutError):
             return  # the case is left as it stands
-        except UserError as bad:
-            raise InputError(f"Pydantic AI has no usable model `{model}`: {bad}", where="--model") from bad
         except ModelAPIError as bad:
             raise InfrastructureError(str(bad)) from bad
+
+
+def named(name: str) -> Model:
+    """Return the model that Pydantic AI knows by a name such as `openai:gpt-5`.
+
+    Raises:
+        InputError: it knows none, or its provider's package or key is missing.
+    """
+    try:
+        return infer_model(name)
+    except (UserError, ImportError, ValueError) as bad:
+        first = str(bad).strip().split("\n")[0]
+        raise InputError(f"Pydantic AI has no usable model `{name}`: {first}", where="--model") from bad
 
 
 def _tool(case: OpenCase, schema: dict[str, Any]) -> Tool[None]:
