@@ -19,3 +19,9 @@ def test_a_report_shows_what_ran_how_it_is_defined_and_what_is_not_ours() -> Non
     assert "GLM-ZCode" in theirs
     assert "GLM-ZCode" not in ours
     assert "C.1 p. 18" in theirs
+
+
+def test_a_report_says_with_which_settings_a_model_ran() -> None:
+    """What was kept with the episodes stands above the table."""
+    told = run(Scripted(), limit=5, resample=False, settings={"harness": "loop", "max_turns": 8})
+    assert "harness loop, max turns 8" in text(told)

@@ -70,6 +70,9 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     kind = "scripted agent" if told["scripted"] else "agent"
     yield f"{kind} `{told['agent']}`, {gate}; seed {told['seed']}, {told['set']}; {told['cases']} cases,"
     yield f"{told['epochs']} rollout(s), {told['scored']} episodes scored, {told['excluded']} excluded (infrastructure)"
+    settings = {k: v for k, v in told["settings"].items() if k not in ("agent", "gated", "seed")}
+    if settings:
+        yield ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in settings.items())
     yield ""
     rows = [["measure", *told["protocols"]]]
     rows += [[m.name, *(cell(told["protocols"][p].get(m.name)) for p in told["protocols"])] for m in MEASURES]
