@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -359,6 +360,54 @@ def test_a_store_inherited_over_fork_refuses_to_work(path: Path) -> None:
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     store.append(lease, more(events[-1]), durable=False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM event WHERE id = new.id; END",
+        "ALTER TABLE inbox RENAME TO letters",
+        """ALTER TABLE event RENAME TO old; CREATE VIEW event AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL
+           SELECT n + 1 FROM c) SELECT n + 1099511627776 AS id, 'run.started' AS kind, '' AS digest, x'' AS raw
+           FROM c""",
+    ],
+)
+def test_a_file_with_tables_of_somebody_elses_making_is_damaged(path: Path, change: str) -> None:
+    store = SQLiteStore(path)
+    filled(store)
+    store.close()
+    with contextlib.closing(sqlite3.connect(path)) as sql:
+        sql.executescript(change)
+    for read_only in (True, False):
+        with pytest.raises(LedgerError, match="damaged"):
+            SQLiteStore(path, read_only=read_only)
+    if "VIEW" in change:
+        with pytest.raises(LedgerError, match="a table is missing"):
+            fsck(path)
+
+
+@pytest.mark.parametrize("until", ["9223372036854775807", "'soon'"])
+def test_a_lease_without_an_end_is_damage(path: Path, until: str) -> None:
+    store = SQLiteStore(path)
+    filled(store)
+    with contextlib.closing(sqlite3.connect(path)) as sql, sql:
+        sql.execute(f"UPDATE run SET expires = {until}")
+    with pytest.raises(LedgerError, match="lease"):
+        store.lease("r")
+    with pytest.raises(LedgerError, match="lease"):
+        store.acquire("r", "other", NOW, 60)
+    assert store.acquire("r", "other", NOW, 60, force=True).epoch == 2
+
+
+def test_a_run_whose_name_is_no_text_is_a_flaw(path: Path) -> None:
+    store = SQLiteStore(path)
+    filled(store)
+    store.close()
+    with contextlib.closing(sqlite3.connect(path)) as sql, sql:
+        sql.execute("UPDATE run SET run = x'ff'")
+    [found] = fsck(path)
+    assert not found.ok
+    assert "row.columns" in [flaw.code for flaw in found.problems]
 
 
 def test_a_closed_store_says_so(path: Path) -> None:

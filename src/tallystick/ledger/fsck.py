@@ -38,6 +38,9 @@ def fsck(path: str | os.PathLike[str]) -> tuple[Verification, ...]:
         try:
             if sql.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
                 raise InputError("not a ledger", where=str(file))
+            # A view in a table's place could compute rows without end.
+            if {"run", "event"} - {n for (n,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}:
+                raise LedgerError("a table is missing", where=str(file), fix="restore it from a backup")
             sql.execute("BEGIN")  # one snapshot, also while a run goes on
             return _check(sql)
         finally:
@@ -50,7 +53,9 @@ def _check(sql: sqlite3.Connection) -> tuple[Verification, ...]:
     results = []
     known = 0
     for number, run in sql.execute("SELECT no, run FROM run ORDER BY no").fetchall():
-        chain = Chain(run)
+        chain = Chain(run if isinstance(run, str) else None)
+        if chain.run is None:
+            chain.flaw(0, "row.columns", "the run's name is not a text")
         low, high = number << _SHIFT, (number + 1) << _SHIFT
         rows = sql.execute("SELECT id, kind, digest, raw FROM event WHERE id > ? AND id < ? ORDER BY id", (low, high))
         for position, kind, stored, raw in rows:

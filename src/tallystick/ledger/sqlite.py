@@ -102,7 +102,7 @@ class SQLiteStore:
                 )
                 return Lease(run=run, epoch=1, holder=holder, expires=expires)
             number, epoch, current, until = row
-            if current is not None and until > _micros(now) and not force:
+            if current is not None and not force and _instant(until) > now:
                 raise held(run, current, _instant(until))
             sql.execute(
                 "UPDATE run SET epoch = ?, holder = ?, expires = ? WHERE no = ?",
@@ -362,4 +362,9 @@ def _micros(instant: datetime) -> int:
 
 
 def _instant(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
+    try:
+        return _EPOCH + timedelta(microseconds=micros)
+    except (OverflowError, TypeError):
+        raise LedgerError(
+            "the file is damaged: a lease does not say when it ends", fix="restore it from a backup"
+        ) from None

@@ -43,6 +43,9 @@ _SCHEMA: Final = (
     "CREATE TRIGGER event_no_delete BEFORE DELETE ON event BEGIN SELECT raise(ABORT, 'the ledger is append-only'); END",
 )
 
+_TABLES: Final = ("run", "event", "inbox")
+_OWN: Final = frozenset({("trigger", "event_no_update"), ("trigger", "event_no_delete")})
+
 _FIXES: Final = {
     sqlite3.SQLITE_BUSY: ("locked by another process", "close the other process, or wait and try again"),
     sqlite3.SQLITE_LOCKED: ("locked by another process", "close the other process, or wait and try again"),
@@ -210,6 +213,14 @@ def check_file(sql: sqlite3.Connection, path: Path) -> None:
     application = sql.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION_ID:
         raise LedgerError("an SQLite file, but not a ledger", where=str(path), fix="give the path of a ledger file")
+    # A view in a table's place could compute rows without end, and a trigger of somebody else's could take back what
+    # was appended. Our own triggers only guard against slips, so they may be gone.
+    found = {(kind, name) for kind, name in sql.execute("SELECT type, name FROM sqlite_master")}
+    odd = [name for kind, name in found if kind in ("view", "trigger") and (kind, name) not in _OWN]
+    lost = [name for name in _TABLES if ("table", name) not in found]
+    if odd or lost:
+        what = f"`{odd[0]}` is none of its own" if odd else f"the table `{lost[0]}` is missing"
+        raise LedgerError(f"the file is damaged: {what}", where=str(path), fix="restore it from a backup")
     version = sql.execute("PRAGMA user_version").fetchone()[0]
     if version != SCHEMA_VERSION:
         newer = version > SCHEMA_VERSION
