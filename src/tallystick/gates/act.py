@@ -216,6 +216,8 @@ def _bare(tool: Tool, schema: dict[str, object]) -> Tool:
 
 def _exclusions(scope: Scope, earlier: Decision | None) -> Iterator[Answer]:
     """At most one of the tools takes effect per value of `per` (one remedy per item)."""
+    if not scope.contract.exclusive:
+        return
     tool = scope.tool
     # A retry under the same key is the same effect, so the attempt it repeats does not stand in its way.
     same_effect = frozenset(effect_keys(tool, scope.call.args, scope.args)) if earlier is not None else frozenset()

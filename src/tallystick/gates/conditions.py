@@ -17,6 +17,9 @@ from tallystick.view import ConditionRecord
 
 def raised(scope: Scope) -> Iterator[Answer]:
     """Yield whether the conditions raised in this run leave the call alone."""
+    if scope.call.tool not in scope.view.index.conditions_by_tool:
+        yield Met()  # none was ever raised against it
+        return
     reasons: list[Reason] = []
     digests: list[str] = []
     approved: list[ConditionRecord] = []

@@ -6,7 +6,8 @@ gate holds and names the reads) or `Violated` (the gate refuses). Whatever canno
 
 from __future__ import annotations
 
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from tallystick.contracts.types import Requirement
 from tallystick.errors import ExpressionError
@@ -22,6 +23,8 @@ from tallystick.view import Choice, Fact, ReceiptRecord
 from tallystick.view.keys import key_value
 
 __all__ = ["Scope", "reads_for", "requirement", "scope_of"]
+
+_WHEN_SEEN: Final = attrgetter("observed_seq")
 
 
 def requirement(scope: Scope, rule: Requirement) -> Answer:
@@ -183,7 +186,7 @@ def _known(scope: Scope, rule: Requirement) -> Answer:
             continue
         facts = scope.view.facts(ref)
         if scope.view.known(ref):
-            newest = max(facts.values(), key=lambda f: f.observed_seq, default=None)
+            newest = max(facts.values(), key=_WHEN_SEEN, default=None)
             if rule.fresh is not None and (newest is None or _aged(scope, rule, newest, (ref,))):
                 missing.append(_too_old(rule, f"{ref} was read", f"a newer receipt that shows {ref}"))
             elif newest is not None:

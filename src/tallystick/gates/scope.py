@@ -71,10 +71,16 @@ def named_by(expr: EntityExpr, env: Mapping[str, Any]) -> tuple[EntityRef | None
         value = expr.id.evaluate(env)
     except ExpressionError:
         return (None,)
-    if expr.each and not isinstance(value, (list, tuple)):
+    if not expr.each:
+        return (_entity(expr.kind, value),)
+    if not isinstance(value, (list, tuple)):
         return (None,)
-    texts = map(id_text, value) if expr.each else (id_text(value),)
-    return tuple(EntityRef(expr.kind, text) if text is not None else None for text in texts)
+    return tuple(_entity(expr.kind, item) for item in value)
+
+
+def _entity(kind: str, value: Any) -> EntityRef | None:
+    text = id_text(value)
+    return EntityRef(kind, text) if text is not None else None
 
 
 def scopes_of(

@@ -99,6 +99,8 @@ def decimal_of(value: Any) -> Decimal:
     Raises:
         ValueError: not a number, ambiguous, or not finite.
     """
+    if isinstance(value, str):
+        return _decimal_of_text(value)
     if isinstance(value, bool):
         raise ValueError("a boolean is not a number")
     if isinstance(value, int):
@@ -112,16 +114,18 @@ def decimal_of(value: Any) -> Decimal:
         if not number.is_finite():
             raise ValueError(f"`{value}` is not a finite number")
         return number
-    if isinstance(value, str):
-        text = value.strip()
-        if len(text) > 4_000:
-            raise ValueError("a number of more than 4000 characters")
-        if _DECIMAL.fullmatch(text):
-            return Decimal(text)
-        if _GROUPED.fullmatch(text):
-            return Decimal(text.replace(",", ""))
-        raise ValueError(f"`{value[:60]}` is not one unambiguous decimal number")
     raise ValueError(f"a {type(value).__name__} is not a number")
+
+
+def _decimal_of_text(value: str) -> Decimal:
+    text = value.strip()
+    if len(text) > 4_000:
+        raise ValueError("a number of more than 4000 characters")
+    if _DECIMAL.fullmatch(text):
+        return Decimal(text)
+    if _GROUPED.fullmatch(text):
+        return Decimal(text.replace(",", ""))
+    raise ValueError(f"`{value[:60]}` is not one unambiguous decimal number")
 
 
 _INSTANT: Final = re.compile(
@@ -151,13 +155,16 @@ def instant_of(value: Any) -> datetime:
         raise ValueError(f"`{value[:60]}` is not an RFC 3339 instant") from None
 
 
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
 def date_of(value: Any) -> date:
     """Return the civil date an ISO 8601 `YYYY-MM-DD` text states. It has no zone and is never converted.
 
     Raises:
         ValueError: any other shape.
     """
-    if not isinstance(value, str) or not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
         raise ValueError(f"`{str(value)[:60]}` is not a civil date like 2026-03-11")
     return date.fromisoformat(value)
 

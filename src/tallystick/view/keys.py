@@ -104,6 +104,8 @@ def idempotency_key(tool: Tool | None, given: str | None, args: Mapping[str, Any
 
 def key_value(value: Any) -> Any:
     """Return the canonical JSON stand-in of an exact value, for use in keys and digests."""
+    if isinstance(value, str):
+        return value  # an id: nearly always
     if isinstance(value, Money):
         return {"money": [_digits(value.amount), value.currency]}
     if isinstance(value, Quantity):
