@@ -153,7 +153,10 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
     if depth >= MAX_DEPTH:
         return False
     if kind is dict:
-        return all(type(key) is str and _is_plain(item, depth + 1) for key, item in value.items())
+        for key, item in value.items():  # noqa: SIM110 - twice as fast as `all` over a generator, on every call's path
+            if type(key) is not str or not _is_plain(item, depth + 1):
+                return False
+        return True
     return kind is list and all(_is_plain(item, depth + 1) for item in value)
 
 

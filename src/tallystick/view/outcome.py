@@ -31,6 +31,14 @@ _DRY_KEYS: Final = frozenset({"is_dry_run", "dry_run", "dryrun", "simulated", "i
 _DROPPED_KEYS: Final = frozenset(
     {"dropped_fields", "rejected_fields", "ignored_fields", "failed_fields", "not_applied", "skipped_fields"}
 )
+_FLAG_KEYS: Final = frozenset({"iserror", "is_error"})
+_REPORT_KEYS: Final = frozenset({"error", "errors", "err"})
+_SUCCESS_KEYS: Final = frozenset({"success", "ok", "succeeded"})
+_TIMEOUT_KEYS: Final = frozenset({"timed_out", "timeout", "timedout"})
+_MARKER_KEYS: Final = (
+    _CODE_KEYS | _STATE_KEYS | _REPORT_KEYS | _SUCCESS_KEYS | _DROPPED_KEYS | _FLAG_KEYS | _DRY_KEYS | _TIMEOUT_KEYS
+)
+"""Names, in lower case, of members that may say how a call went; most members are none of them."""
 _FAILURE_WORDS: Final = ("error", "fail", "could not", "couldn't", "cannot", "can't", "unable", "denied", "not found",
                          "timed out", "timeout", "refused", "rejected", "exception", "invalid")  # fmt: skip
 _SCALARS: Final = frozenset({str, int, bool, Decimal, type(None)})  # a set look-up beats an abstract base class
@@ -66,36 +74,33 @@ def markers(value: Any) -> Iterator[tuple[str, tuple[str | int, ...], Any]]:
             for key, item in here.items():
                 name = str(key)
                 low = name.lower()
-                if low in ("iserror", "is_error"):
-                    if item is True:
-                        yield "error", (*path, name), item
-                elif low in _CODE_KEYS or (low == "status" and type(item) is int):
-                    if type(item) is int and 400 <= item <= 599:  # an HTTP error status, RFC 9110 section 15
-                        yield "error", (*path, name), item
-                elif low in ("error", "errors", "err"):
-                    # A count (`errors: 1`) or an empty list is no error of this call; a text, object or list is.
-                    if item is True or (isinstance(item, (str, list, Mapping)) and len(item) > 0):
-                        yield "error", (*path, name), item
-                elif low in ("success", "ok", "succeeded"):
-                    if item is False:
-                        yield "error", (*path, name), item
-                elif low in _STATE_KEYS and isinstance(item, str):
-                    if item.lower() in _ERROR_STATES:
-                        yield "error", (*path, name), item
-                    elif item.lower() in _PENDING_STATES:
-                        yield "pending", (*path, name), item
-                elif low in ("timed_out", "timeout", "timedout"):
-                    if item is True:
-                        yield "pending", (*path, name), item
-                elif low in _DRY_KEYS:
-                    if item is True:
-                        yield "dry_run", (*path, name), item
-                elif low in _DROPPED_KEYS and isinstance(item, list) and item:
-                    yield "dropped", (*path, name), item
+                kind = _marker(low, item) if low in _MARKER_KEYS else ""
+                if kind:
+                    yield kind, (*path, name), item
                 if type(item) not in _SCALARS and isinstance(item, (Mapping, list)):
                     queue.append(((*path, name), item))
         elif isinstance(here, list):
             queue.extend(((*path, i), item) for i, item in enumerate(here) if isinstance(item, (Mapping, list)))
+
+
+def _marker(low: str, item: Any) -> str:
+    """Return the kind of marker that a member with a name of `_MARKER_KEYS` is, or ""."""
+    if low in _CODE_KEYS or (low == "status" and type(item) is int):
+        # An HTTP error status, RFC 9110 section 15.
+        return "error" if type(item) is int and 400 <= item <= 599 else ""
+    if low in _STATE_KEYS:
+        state = item.lower() if isinstance(item, str) else ""
+        return "error" if state in _ERROR_STATES else "pending" if state in _PENDING_STATES else ""
+    if low in _REPORT_KEYS:
+        # A count (`errors: 1`) or an empty list is no error of this call; a text, object or list is.
+        return "error" if item is True or (isinstance(item, (str, list, Mapping)) and len(item) > 0) else ""
+    if low in _SUCCESS_KEYS:
+        return "error" if item is False else ""
+    if low in _DROPPED_KEYS:
+        return "dropped" if isinstance(item, list) and item else ""
+    if item is not True:
+        return ""
+    return "error" if low in _FLAG_KEYS else "dry_run" if low in _DRY_KEYS else "pending"  # _TIMEOUT_KEYS
 
 
 def _holds(expr: Any, env: Mapping[str, Any]) -> bool | None:
