@@ -164,10 +164,22 @@ def _wished_again(record: Record, told: effects.Story, tool: Tool, call: Call, d
     owed = told.owed.get(call.wish) if call.wish else None
     if owed is not None:
         return owed.tool in (None, tool.name) and effects.asks_for(owed, last) and owed.by is None and not owed.settled
-    for seq, wish, sealed in record.each(Wish):
-        said = sealed.event.actor.role in ("host", "user", "principal", "importer")
-        if said and wish.tool in (None, tool.name) and seq > last.seq:
-            return True
+    asked = [
+        (seq, wish.tool)
+        for seq, wish, sealed in record.each(Wish)
+        if sealed.event.actor.role in ("host", "user", "principal", "importer")
+        and wish.tool in (None, tool.name)
+        and seq > last.seq
+    ]
+    used = set()
+    for a in told.attempts:
+        again = any(b.identity == a.identity and b.status == "done" and b.seq < a.seq for b in told.attempts)
+        anyone = any(name is None for _, name in asked)
+        counts = again and a.status not in ("no_effect", "simulated") and (anyone or a.tool == tool.name)
+        if asked and counts and a.seq > asked[0][0]:
+            used.add(a.call)
+    if len(asked) > len(used):
+        return True
     wanted = [o for o in told.owed.values() if o.kind == "event" and o.tool == tool.name and effects.asks_for(o, last)]
     return len([o for o in wanted if o.by is not None or not o.settled]) > len(done)
 

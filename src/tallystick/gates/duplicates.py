@@ -63,7 +63,7 @@ def _wished_again(view: View, tool: Tool, call: Call, done: Sequence[EffectRecor
         if owed is not None:
             mine = owed.tool in (None, tool.name) and matches(owed, last)
             return mine and owed.discharged_by is None and owed.settled is None
-    if any(seq > last.call.seq and w.tool in (None, tool.name) for seq, w in view.wishes):
+    if _unspent_wish(view, tool, last.call.seq):
         return True
     owed_count = sum(
         1
@@ -71,6 +71,28 @@ def _wished_again(view: View, tool: Tool, call: Call, done: Sequence[EffectRecor
         if o.kind == "event" and o.tool == tool.name and matches(o, last) and (o.settled is None or o.discharged_by)
     )
     return owed_count > len(done)
+
+
+def _unspent_wish(view: View, tool: Tool, after: int) -> bool:
+    """Return whether the user asked again since `after` and no repeated effect has used that up yet.
+
+    One wish is good for one call that repeats an effect; what is done for the first time needs none and uses none up.
+    """
+    asked = [(seq, wish.tool) for seq, wish in view.wishes if seq > after and wish.tool in (None, tool.name)]
+    if not asked:
+        return False
+    tools = [tool.name] if all(name is not None for _, name in asked) else list(view.contract.tools)
+    spent = {
+        effect.call.id
+        for name in tools
+        for effect in view.writes(name)
+        if effect.call.seq > asked[0][0] and effect.status not in ("no_effect", "simulated") and _repeats(view, effect)
+    }
+    return len(asked) > len(spent)
+
+
+def _repeats(view: View, effect: EffectRecord) -> bool:
+    return any(e.status in _SETTLED and e.call.seq < effect.call.seq for e in view.effects(effect.key))
 
 
 def _recorded(done: list[EffectRecord]) -> Decision:
