@@ -168,6 +168,66 @@ def test_a_killed_gateway_leaves_the_payment_in_doubt_and_the_next_one_settles_i
     second.end()
 
 
+def test_one_command_line_starts_a_run_and_takes_it_up_again(place: Place) -> None:
+    """What a client's configuration holds cannot change between the first start and the next."""
+    first = LineClient(place.gateway("--run", "r", "--keep-open"))
+    first.call("get_invoice", I7)
+    first.end()
+    place.task.write_text('{ "need_answer": true, "bindings": {"invoice": "I-7"} }', encoding="utf-8")  # same meaning
+    second = LineClient(place.gateway("--run", "r", "--keep-open"))
+    assert body(second.call("pay_invoice", PAY))["status"] == "paid"
+    assert "warning" not in second.end()[1]
+    assert [e.kind for e in place.events("r")].count("run.started") == 1
+
+
+def test_a_run_that_exists_is_not_taken_up_for_another_task(place: Place) -> None:
+    LineClient(place.gateway("--run", "r", "--keep-open")).end()
+    place.task.write_text('{"bindings": {"invoice": "I-8"}}', encoding="utf-8")
+    before = place.events("r")
+    done = subprocess.run(
+        place.gateway("--run", "r"), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--task: the run `r` exists" in done.stderr
+    assert place.events("r") == before
+
+
+def test_a_start_warns_of_a_killed_run_whose_payment_it_knows_nothing_of(place: Place) -> None:
+    first = LineClient(place.gateway("--run", "old", fault="hang-in-pay"))
+    first.call("get_invoice", I7)
+    first.send("tools/call", {"name": "pay_invoice", "arguments": PAY})
+    while place.desk.truth("I-7").payments == 0:
+        time.sleep(0.02)
+    first.process.kill()
+    first.process.wait()
+    second = LineClient(place.gateway())
+    second.ask("vendor/echo")
+    err = second.end()[1]
+    (named,) = [line for line in err.splitlines() if "`old`" in line]
+    assert "is live; lease until" in named
+    assert "pay_invoice (c2)" in named
+    assert "`--run old`" in named
+    assert "every start makes a new run" in err
+
+
+def test_a_start_warns_of_runs_in_doubt_and_of_no_others(place: Place) -> None:
+    for run, fault in (("doubt", "die-in-pay"), ("fine", "")):
+        client = LineClient(place.gateway("--run", run, fault=fault))
+        client.call("get_invoice", I7)
+        if fault:
+            client.call("pay_invoice", PAY)
+        client.end()
+    LineClient(place.gateway("--run", "left", "--keep-open")).end()
+    third = LineClient(place.gateway("--run", "new"))
+    third.ask("vendor/echo")
+    err = third.end()[1]
+    assert "`doubt` under this contract ended IN_DOUBT" in err
+    assert "pay_invoice (c2)" in err
+    assert "`fine`" not in err
+    assert "`left`" not in err
+    assert "every start" not in err
+
+
 def test_a_run_left_open_goes_on_in_the_next_session(place: Place) -> None:
     first = LineClient(place.gateway("--run", "r", "--keep-open"))
     first.call("get_invoice", I7)

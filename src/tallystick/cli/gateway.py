@@ -7,15 +7,20 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from tallystick.cli import console
 from tallystick.contracts import load, load_task
 from tallystick.errors import InputError
+from tallystick.gateway.start import check_same_task, unfinished
+from tallystick.model.plaintext import printable
 from tallystick.runtime.guard import Guard
 from tallystick.runtime.run import Run
+
+WARNINGS: Final = 5
+"""Runs named at a start, at most."""
 
 
 def gateway(
@@ -35,7 +40,8 @@ def gateway(
         typer.Option("--run", metavar="ID", help="Take up this run where the ledger has it, else start it."),
     ] = None,
     task: Annotated[
-        Path | None, typer.Option("--task", metavar="FILE", help="What the new run owes: a task file.")
+        Path | None,
+        typer.Option("--task", metavar="FILE", help="What the run owes: a task file; of a run that exists, the same."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Take the run over although another process still holds it.")
@@ -85,6 +91,7 @@ def gateway(
     with Guard(load(contract), ledger) as guard:
         started = _run(guard, run, task, force=force)
         console.note(f"run {started.id}: relaying to {command[0]}")
+        _warn(guard, started, named=run is not None)
         # What is loaded by now stays; looking through it for garbage again and again would only delay calls.
         gc.collect()
         gc.freeze()
@@ -120,11 +127,21 @@ def _token(name: str | None) -> str | None:
 def _run(guard: Guard, run: str | None, task: Path | None, *, force: bool) -> Run:
     if run is not None and guard.store.head(run).seq:
         if task is not None:
-            raise InputError(
-                f"the run `{run}` exists, and what it owes was settled at its start", where="--task", fix="leave it out"
-            )
+            check_same_task(guard, run, task)
         return guard.resume(run, force=force)
     return guard.run(load_task(task, guard.contract) if task is not None else None, run_id=run)
+
+
+def _warn(guard: Guard, started: Run, *, named: bool) -> None:
+    """Say which other runs of this contract may have had effects that this one knows nothing about."""
+    found = unfinished(guard, started.id)
+    for said in found[:WARNINGS]:
+        console.note(printable(f"warning: {said}"))
+    if len(found) > WARNINGS:
+        console.note(f"warning: and {len(found) - WARNINGS} more; `tallystick runs` lists them")
+    if found:
+        why = "" if named else "; without `--run` every start makes a new run"
+        console.note(f"warning: run {started.id} knows nothing of what they did, and may do it again{why}")
 
 
 def _leave(run: Run, why: str, *, keep_open: bool) -> str:
