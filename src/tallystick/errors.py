@@ -79,5 +79,9 @@ class StaleWriterError(LedgerError):
     """The store refused an append because the writer's fencing epoch is not the newest."""
 
 
-class ForgedEventError(LedgerError):
+class DamagedError(LedgerError):
+    """What was recorded is damaged, cut off or changed. The command line exits with 1, as where it does not verify."""
+
+
+class ForgedEventError(DamagedError):
     """Stored bytes do not match their digest or chain."""

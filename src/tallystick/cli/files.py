@@ -78,7 +78,8 @@ def verify(
 ) -> int:
     """Check an export, byte by byte, by code that shares nothing with the writer. Exits with 0 or 1.
 
-    Only with --key can the answer be "authentic"; without it a good file is "intact, unauthenticated".
+    Only with --key can the answer be "authentic"; without it a good file is "intact, unauthenticated". Of a ledger, the
+    file itself is checked too (SQLite's `integrity_check`): also pages that no event is read from.
     """
     if is_sqlite(file):
         if key is not None:
@@ -120,6 +121,9 @@ def _to_json(result: Verification) -> dict[str, Any]:
 def _print(result: Verification) -> None:
     style = "green" if result.ok else "bold red"
     said = result.authentic if result.ok else "does not verify"
-    console.say(f"{said}: run {result.run or '?'}, {result.events} events, head {result.head[:16]}", style=style)
+    if any(flaw.code == "file.damaged" for flaw in result.problems):
+        console.say(f"{said}: the file is damaged", style=style)
+    else:
+        console.say(f"{said}: run {result.run or '?'}, {result.events} events, head {result.head[:16]}", style=style)
     for flaw in result.problems:
         console.say(f"  {flaw}")

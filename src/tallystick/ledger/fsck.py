@@ -1,7 +1,8 @@
 """Checking a SQLite ledger where it lies, with the verifier's code and nothing of the store's.
 
-It finds what `verify` finds in an export of each run, and columns that disagree with the events they describe. There is
-no signature in a ledger: whoever can write the file can rewrite it consistently. Only a signed export, or a checkpoint
+It finds what `verify` finds in an export of each run, columns that disagree with the events they describe, and what
+SQLite's own `integrity_check` finds: pages, also of indexes and of free space, that no event is read from. There is no
+signature in a ledger: whoever can write the file can rewrite it consistently. Only a signed export, or a checkpoint
 kept elsewhere, shows that.
 """
 
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from tallystick.errors import InputError, LedgerError
+from tallystick.errors import DamagedError, InputError, LedgerError
 from tallystick.ledger.verify import MAX_PROBLEMS, Chain, Verification
 
 _APPLICATION_ID: Final = 0x54414C59
@@ -21,11 +22,15 @@ _SHIFT: Final = 40
 
 
 def fsck(path: str | os.PathLike[str]) -> tuple[Verification, ...]:
-    """Check every run of the ledger at `path`, oldest first. Nothing is written.
+    """Check the file and every run of the ledger at `path`, oldest first. Nothing is written.
+
+    Damage to the file is a result of its own, before those of the runs, with `run` None and the code `file.damaged`;
+    the runs that can still be read follow.
 
     Raises:
         InputError: there is no such file, or it is no ledger.
-        LedgerError: SQLite cannot read it.
+        DamagedError: it is too damaged for SQLite to look into.
+        LedgerError: SQLite cannot read it for another reason.
     """
     file = Path(path)
     if not file.is_file():
@@ -42,15 +47,45 @@ def fsck(path: str | os.PathLike[str]) -> tuple[Verification, ...]:
             if {"run", "event"} - {n for (n,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}:
                 raise LedgerError("a table is missing", where=str(file), fix="restore it from a backup")
             sql.execute("BEGIN")  # one snapshot, also while a run goes on
-            return _check(sql)
+            results = _damage(sql)
+            try:
+                _check(sql, results)
+            except sqlite3.Error as bad:
+                if not results or not _is_damage(bad):  # else it is told already, and some runs cannot be read
+                    raise
+            return tuple(results)
         finally:
             sql.close()
     except sqlite3.Error as bad:
-        raise LedgerError(f"cannot be read: {bad}", where=str(file), fix="restore it from a backup") from None
+        kind = DamagedError if _is_damage(bad) else LedgerError
+        raise kind(f"cannot be read: {bad}", where=str(file), fix="restore it from a backup") from None
 
 
-def _check(sql: sqlite3.Connection) -> tuple[Verification, ...]:
-    results = []
+def _is_damage(bad: sqlite3.Error) -> bool:
+    code = getattr(bad, "sqlite_errorcode", None)
+    return isinstance(code, int) and code & 0xFF == sqlite3.SQLITE_CORRUPT
+
+
+def _damage(sql: sqlite3.Connection) -> list[Verification]:
+    """Return a result with what SQLite finds wrong with the file, or none (sqlite.org/pragma.html, integrity_check)."""
+    found = []
+    try:
+        for (text,) in sql.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})"):
+            found.append(text)
+    except sqlite3.Error as bad:  # it gives up where even the page's kind cannot be told
+        if not _is_damage(bad):
+            raise
+        found.append(bad)
+    if found == ["ok"]:
+        return []
+    file = Chain(None)
+    for text in found:
+        file.flaw(0, "file.damaged", " ".join(str(text).split()))
+    return [file.result()]
+
+
+def _check(sql: sqlite3.Connection, results: list[Verification]) -> None:
+    """Add a result for each run to `results`."""
     known = 0
     for number, run in sql.execute("SELECT no, run FROM run ORDER BY no").fetchall():
         chain = Chain(run if isinstance(run, str) else None)
@@ -78,7 +113,6 @@ def _check(sql: sqlite3.Connection) -> tuple[Verification, ...]:
         stray = Chain(None)
         stray.flaw(0, "row.stray", f"{total - known} events belong to no run")
         results.append(stray.result())
-    return tuple(results)
 
 
 def _kind(event: dict[str, object]) -> object:
