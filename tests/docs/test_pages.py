@@ -70,3 +70,11 @@ def test_every_command_a_page_shows_exists() -> None:
                     assert name in commands, f"{page.name}:{snippet.line}: tallystick {name}"
                 for name in re.findall(r"^(?:\$ )?make ([a-z]+)", snippet.text, re.MULTILINE):
                     assert name in targets, f"{page.name}:{snippet.line}: make {name}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/how-to/audit-traces.md", "docs/how-to/local-model.md"])
+def test_what_a_page_installs_is_a_checkout(name: str) -> None:
+    """The name on a package index need not be ours, so a command to copy says where our files are."""
+    installed = re.findall(r"pip install (?:-\S+ )*(\S+)", (ROOT / name).read_text(encoding="utf-8"))
+    assert installed
+    assert all(re.fullmatch(r"[`']?PATH-TO-TH(E|IS)-CHECKOUT.*", target) for target in installed), installed
