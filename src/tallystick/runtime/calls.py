@@ -25,6 +25,7 @@ from tallystick.model.decision import Decision, Verdict
 from tallystick.model.events import Blob, Intent, Receipt, args_digest
 from tallystick.model.proposal import Call
 from tallystick.runtime.bounds import Bounds, fingerprint
+from tallystick.runtime.copies import copied
 from tallystick.runtime.drivers import Steps, Wait, Write
 from tallystick.runtime.execution import Execution, Ran
 from tallystick.runtime.journal import RUNTIME, Journal, stamp
@@ -289,12 +290,12 @@ class Calls:
 
     def query(self, tool: str, args_text: str) -> Proposal:
         """Return the proposal of a read the runtime itself makes."""
-        exact, text, problem = exact_args(None, args_text)
+        exact, text, problem, dispatch = exact_args(None, args_text)
         return Proposal(
             tool=tool,
             exact=exact,
             text=text,
-            dispatch=exact,
+            dispatch=dispatch,
             args_text=None,
             problem=problem,
             fn=None,
@@ -321,7 +322,7 @@ class Calls:
         return Outcome(
             tool=call.tool,
             decision=decision,
-            result=recorded.value if recorded is not None else lost,
+            result=copied(recorded.value) if recorded is not None else lost,
             receipt_id=recorded.id if recorded is not None else None,
             in_doubt=decision.verdict is Verdict.RECONCILE,
             ended=self.end(stuck) if stuck is not None else None,

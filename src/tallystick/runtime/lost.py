@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from tallystick.errors import TallystickError
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision
+from tallystick.runtime.copies import copied
 from tallystick.view import CallRecord, ReceiptRecord, View
 
 
@@ -63,5 +64,5 @@ def _lost(call: CallRecord, shown: ReceiptRecord | None) -> LostAnswer:
     told: dict[str, Any] = {"happened": True, "answer_lost": True, "tool": call.tool, "call": call.id}
     if shown is None or shown.call is None or shown.call is call:
         return LostAnswer(told, settled_by="principal")
-    evidence = {"tool": shown.call.tool, "receipt": shown.id, "result": shown.value}
+    evidence = {"tool": shown.call.tool, "receipt": shown.id, "result": copied(shown.value)}
     return LostAnswer(told, settled_by="query", evidence=evidence)

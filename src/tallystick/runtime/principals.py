@@ -64,7 +64,7 @@ def signed_approval(
     if (args is None) == (args_sha256 is None):
         raise InputError("an approval is for exactly one call", fix="give its arguments, or their digest")
     if args is not None:
-        exact, _, problem = exact_args(args, None)
+        exact, _, problem, _ = exact_args(args, None)
         if problem is not None:
             raise InputError(f"the arguments cannot be approved: {problem}")
         args_sha256 = args_digest(exact)

@@ -16,6 +16,7 @@ from tallystick.model.decision import Decision
 from tallystick.model.events import Blob, Refusal, blob
 from tallystick.model.proposal import Call
 from tallystick.model.redact import redact, redact_value
+from tallystick.runtime.copies import copied
 from tallystick.runtime.outcome import refusal
 from tallystick.runtime.secrets import secret_in
 from tallystick.view import View, effect_keys
@@ -27,7 +28,8 @@ class Proposal:
 
     Attributes:
         exact: the arguments as exact JSON values; empty where they are no JSON object. `text` is their JSON text.
-        dispatch: the values the callable gets: the caller's own, or the exact ones read from the text.
+        dispatch: the values the callable gets: the caller's own, or the exact ones read from the text; its containers
+            are nobody else's.
         problem: why the arguments are no JSON object, else None.
         fn: callable given with the call; the registered one where None.
         timeout: seconds to wait for the tool; None waits for ever.
@@ -50,21 +52,30 @@ class Proposal:
     tries: set[str] = field(default_factory=set)  # doubts a status query was already made for
 
 
-def exact_args(args: object, args_text: str | None) -> tuple[dict[str, Any], str, str | None]:
-    """Return (arguments as exact JSON values, their text, problem): floats become decimals of their shortest form."""
+def exact_args(args: object, args_text: str | None) -> tuple[dict[str, Any], str, str | None, dict[str, Any]]:
+    """Return (arguments as exact JSON values, their text, problem, what the callable gets).
+
+    Floats become decimals of their shortest form where they are judged; the callable gets the caller's own values, in
+    containers that nobody else holds. Both are taken in one go, so what the caller, or a tool, changes later changes
+    neither.
+    """
     if args is not None and type(args) is not dict and not isinstance(args, Mapping):
-        return {}, "{}", f"the arguments are a {type(args).__name__}, not one JSON object"
+        return {}, "{}", f"the arguments are a {type(args).__name__}, not one JSON object", {}
     try:
         if args is not None:
-            value, text = jsontext.exact(args if type(args) is dict else dict(args))
+            given = copied(dict(args))
+            value, text = jsontext.exact(given)
         else:
             value = jsontext.loads(args_text or "{}")
             text = jsontext.dumps(value)
+            given = copied(value)
     except InputError as bad:
-        return {}, "{}", bad.message
+        return {}, "{}", bad.message, {}
+    except Exception as bad:  # noqa: BLE001 - a foreign mapping's own code; nothing was proposed
+        return {}, "{}", f"the arguments cannot be read: {type(bad).__name__}", {}
     if not isinstance(value, dict):
-        return {}, "{}", "the arguments are not one JSON object"
-    return value, text, None
+        return {}, "{}", "the arguments are not one JSON object", {}
+    return value, text, None, given
 
 
 def minted_key(view: View, tool: Tool, proposal: Proposal) -> str:

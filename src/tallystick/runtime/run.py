@@ -164,7 +164,7 @@ class Run(Statements):
 
         Args:
             tool: the tool's name in the contract.
-            args: its arguments; the callable gets these very values.
+            args: its arguments; the callable gets these values, in containers of its own.
             fn: the callable, where none is registered under that name.
             args_text: the model's raw argument text; checked against `args`, or read in their place.
             native_id: the framework's call id, if any.
@@ -380,8 +380,7 @@ class Run(Statements):
         args_text: str | None,
         **rest: Any,
     ) -> Proposal:
-        exact, text, problem = exact_args(args, args_text)
-        dispatch = exact if args is None or problem is not None else dict(args)
+        exact, text, problem, dispatch = exact_args(args, args_text)
         if fn is not None:
             self._calls.tools.setdefault(tool, fn)
         seconds = self._calls.timeout if isinstance(timeout, Default) else timeout
