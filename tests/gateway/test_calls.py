@@ -123,6 +123,28 @@ def test_doubt_is_settled_by_the_contracts_status_query_through_the_same_server(
     assert bench.sent == []
 
 
+def test_an_effect_whose_own_answer_was_lost_is_told_with_its_evidence_and_never_as_the_tools_result() -> None:
+    """Clients check a result without `isError` against the tool's output schema; nothing we know would satisfy it."""
+    bench = Bench()
+    bench.read()
+    bench.call(1, "pay", PAY)
+    bench.result(1, "gateway timeout", isError=True)
+    bench.sent.clear()
+    bench.got.clear()
+    bench.call(2, "pay", PAY)
+    bench.result(bench.forwarded()["id"], {"count": 1})
+    answer = bench.answer()
+    assert answer["result"]["isError"] is True
+    assert "structuredContent" not in answer["result"]
+    text = answer["result"]["content"][0]["text"]
+    assert "pay took effect" in text
+    assert "Its own answer was lost" in text
+    evidence = json.loads(text.partition("Evidence: ")[2])
+    assert (evidence["tool"], evidence["result"]) == ("payments", {"count": 1})
+    assert told(answer)["guard"] == "return_recorded"
+    assert told(answer)["result"]["happened"] is True
+
+
 def test_a_query_that_shows_nothing_happened_lets_the_retry_through() -> None:
     bench = Bench()
     bench.read()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tallystick.demo.desk import Desk, faults_of
 from tests.gateway.process import I7, PAY, Place
 
 mcp = pytest.importorskip("mcp", reason="the `mcp` package is not installed")
@@ -95,3 +96,26 @@ def test_the_packages_client_and_server_work_through_the_gateway_over_http(place
         process.terminate()
         process.communicate(timeout=30)
     assert place.status()[0] == "CERTIFIED"
+
+
+def test_the_packages_client_takes_the_news_of_a_payment_whose_own_answer_was_lost(place: Place) -> None:
+    """The tool has an output schema; what is told of a lost answer cannot satisfy it, and must not break the client."""
+    desk = Desk.create(place.folder / "slow.db", faults_of("timeout"))
+    command = place.gateway(server=[sys.executable, str(SERVER), str(desk.path)])
+    stdio = stdio_client(StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ)))
+
+    async def talk() -> None:
+        async with stdio as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            (pay,) = [t for t in (await session.list_tools()).tools if t.name == "pay_invoice"]
+            assert pay.output_schema is not None
+            await session.call_tool("get_invoice", I7)
+            assert (await session.call_tool("pay_invoice", PAY)).is_error
+            again = await session.call_tool("pay_invoice", PAY)
+            assert again.is_error
+            assert again.structured_content is None
+            assert "pay_invoice took effect" in again.content[0].text
+            assert "Evidence" in again.content[0].text
+
+    asyncio.run(asyncio.wait_for(talk(), 60))
+    assert desk.truth("I-7").payments == 1

@@ -177,11 +177,11 @@ class GuardedCalls:
             said = f"{outcome.error}; it is not known whether {asked.tool} ran"
             self._session.answer(id_, error_line(id_, SERVER_GONE, said))
             return
-        # Handed back without a receipt of its own: it took effect, and the tool's answer was lost. That is no error.
+        # Handed back without a receipt of its own: it took effect, and the tool's answer was lost. Nothing here can be
+        # what the tool's output schema promises, and clients check every result against it that is no error.
         text = str(outcome.result) if outcome.recorded else outcome.text()
-        line = result_line(
-            id_, text, outcome.to_json(), is_error=not outcome.recorded, structured=structured, modern=asked.modern
-        )
+        structured = structured and not outcome.recorded
+        line = result_line(id_, text, outcome.to_json(), is_error=True, structured=structured, modern=asked.modern)
         self._session.answer(id_, line)
 
     def _broke(self, asked: Asked, bad: Exception) -> None:
