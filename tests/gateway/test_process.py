@@ -257,8 +257,9 @@ def test_messages_from_a_file_are_answered_too(place: Place) -> None:
         (["--contract", "C", "--token-env", "NO_SUCH_VARIABLE_IS_SET", "--http", "--", "true"], "NO_SUCH"),
         (["--contract", "C", "--http", "--host", "0.0.0.0", "--", "true"], "token"),
         (["--contract", "C", "--", "true"], "invoice"),
+        (["--contract", "C", "--keep-open", "--", "true"], "--keep-open: nothing is kept without a ledger"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_misuse_is_one_line_and_exit_2(tmp_path: Path, args: list[str], says: str) -> None:
     command = [str(CONTRACT) if a == "C" else a for a in args]

@@ -50,6 +50,12 @@ def gateway(
         bool,
         typer.Option("--keep-open", help="Leave an unfinished run open at the end, to go on with it under --run."),
     ] = False,
+    without_approvers: Annotated[
+        bool,
+        typer.Option(
+            "--without-approvers", help="Start a run although nobody can approve some calls; these are held to the end."
+        ),
+    ] = False,
     timeout: Annotated[
         float | None,
         typer.Option("--timeout", metavar="SECONDS", help="Give a call up after this time; a write is then in doubt."),
@@ -78,6 +84,12 @@ def gateway(
         raise InputError("no server was named", fix="give COMMAND and its arguments after `--`")
     if timeout is not None and timeout <= 0:
         raise InputError(f"a timeout of `{timeout:g}` seconds", where="--timeout", fix="more than 0")
+    if keep_open and ledger is None:
+        raise InputError(
+            "nothing is kept without a ledger, so no run can be left open",
+            where="--keep-open",
+            fix="give `--ledger FILE`",
+        )
     token = _token(token_env)
     if not http and token_env is not None:
         raise InputError("`--token-env` is for `--http`", fix="leave it out")
@@ -89,7 +101,7 @@ def gateway(
 
         listener = listen(host, port, token)
     with Guard(load(contract), ledger) as guard:
-        started = _run(guard, run, task, force=force)
+        started = _run(guard, run, task, force=force, without_approvers=without_approvers)
         console.note(f"run {started.id}: relaying to {command[0]}")
         _warn(guard, started, named=run is not None)
         # What is loaded by now stays; looking through it for garbage again and again would only delay calls.
@@ -124,12 +136,23 @@ def _token(name: str | None) -> str | None:
     return token
 
 
-def _run(guard: Guard, run: str | None, task: Path | None, *, force: bool) -> Run:
+def _run(guard: Guard, run: str | None, task: Path | None, *, force: bool, without_approvers: bool) -> Run:
     if run is not None and guard.store.head(run).seq:
         if task is not None:
             check_same_task(guard, run, task)
         return guard.resume(run, force=force)
-    return guard.run(load_task(task, guard.contract) if task is not None else None, run_id=run)
+    owed = load_task(task, guard.contract) if task is not None else None
+    try:
+        return guard.run(owed, run_id=run, without_approvers=without_approvers)
+    except InputError as bad:
+        if bad.where != "principals":
+            raise
+        raise InputError(
+            bad.message,
+            where="--task",
+            fix="name one in the task file, `principals: [{id, role, public_key}]` with the key that `tallystick "
+            "keygen` prints, or give `--without-approvers` to start all the same",
+        ) from None
 
 
 def _warn(guard: Guard, started: Run, *, named: bool) -> None:
