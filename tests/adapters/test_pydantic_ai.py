@@ -24,6 +24,7 @@ from tallystick import Guard, Run
 from tallystick.adapters.ended import RunEndedError
 from tallystick.adapters.pydantic_ai import guarded
 from tallystick.contracts import parse
+from tallystick.errors import InputError
 from tallystick.testing.conformance import CONTRACT, TASK, World
 from tests.gateway.bench import CONTRACT as SHOP
 from tests.gateway.bench import OPEN, PAID, PAY
@@ -280,6 +281,22 @@ def test_a_capability_that_changes_arguments_does_so_before_the_gate(world: Worl
     assert world.ran == [("look", {"book": "B"})]
     (call,) = run.view.calls.values()
     assert call.args == {"book": "B"}
+
+
+def test_a_misspelt_slot_in_the_hosts_claims_is_told_to_the_host_and_never_to_the_model(world: World, run: Run) -> None:
+    asked: list[int] = []
+
+    def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        asked.append(len(messages))
+        return ModelResponse(parts=[TextPart("Lent for 7 days.")])
+
+    agent = agent_of(world, FunctionModel(model))
+    capability = guarded(run, claims=lambda _: {"dayz": 7}, hold_text=False)
+    with pytest.raises(InputError, match="`dayz`") as told:
+        agent.run_sync("lend it", capabilities=[capability])
+    assert told.value.fix == "one of: days"
+    assert len(asked) == 1
+    assert run.status == "UNCERTIFIED"
 
 
 def test_without_the_package_the_extra_is_named() -> None:

@@ -61,7 +61,9 @@ def guarded(run: Run, *, claims: Claims | None = None, hold_text: bool = True) -
     Args:
         run: the guard's run. Its context manager ends it; a framework's own exit (limits, errors) ends it at once.
         claims: what an output states, by answer slot. Without it outputs state nothing. Return None for an output that
-            is only a turn in a conversation: it is then passed on without a verdict.
+            is only a turn in a conversation: it is then passed on without a verdict. A slot that the contract does not
+            have is the host's mistake, and no model can mend it: `InputError` out of the agent's run, which ends
+            UNCERTIFIED, BLOCKED or IN_DOUBT.
         hold_text: keep final text back from event streams until it is accepted. This makes the framework stream from
             the model; False is only for models that cannot, and then nobody may show streamed text as a result.
     """
@@ -108,6 +110,7 @@ class GuardedRun(AbstractCapability[Any]):
         if stated is None:
             self._accepted = True  # a turn of a conversation; nobody says "done"
             return output
+        _check_slots(self.run, stated)
         text = output if isinstance(output, str) else str(output)
         finish = await self.run.afinish(text, stated, truncated=_cut(ctx))
         if finish.accepted:
@@ -178,6 +181,17 @@ class GuardedRun(AbstractCapability[Any]):
             else:
                 passed.append(event)
         return passed
+
+
+def _check_slots(run: Run, stated: Mapping[str, Any]) -> None:
+    slots = tuple(slot.name for slot in run.contract.answer)
+    unknown = [name for name in stated if name not in slots]
+    if unknown:
+        raise InputError(
+            f"the contract asks for no {', '.join(f'`{name}`' for name in unknown)}",
+            where="claims",
+            fix=f"one of: {', '.join(slots)}" if slots else "leave it out: this contract has no answer slots",
+        )
 
 
 def _is(final: FinalResultEvent | None, part: ToolCallPart) -> bool:
