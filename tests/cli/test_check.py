@@ -25,7 +25,7 @@ def test_valid_contracts_are_summed_up(cli: Cli, tmp_path: Path, root: Path) -> 
     file = tmp_path / "tiny.yaml"
     file.write_text(GOOD, encoding="utf-8")
     done = cli("check", file)
-    assert (done.code, done.err) == (0, "")
+    assert done.code == 0
     assert done.out == f"{file}: tiny/1, 2 tools (1 write), 0 conditions, 0 obligations, 0 answer slots\n"
     examples = sorted((root / "examples").rglob("*.yaml"))
     assert cli("check", *examples, "--json").json["ok"] is True
@@ -55,7 +55,8 @@ def test_every_problem_is_told_at_once(cli: Cli, tmp_path: Path) -> None:
     good.write_text(GOOD, encoding="utf-8")
     done = cli("check", bad, good)
     assert done.code == 2
-    assert [line.split(":")[2] for line in done.err.splitlines()] == ["2", "4"]
+    errors = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert [line.split(":")[2] for line in errors] == ["2", "4"]
     assert "tiny/1" in done.out
 
 
@@ -63,3 +64,37 @@ def test_a_missing_file_is_bad_input(cli: Cli, tmp_path: Path) -> None:
     """One line, exit 2."""
     done = cli("check", tmp_path / "none.yaml")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+OWING = "task:\n  owes: [{id: changed, by: change}]\n"
+CERTAIN = GOOD.replace("{effect: write}", "{effect: write, ok: result.done}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (GOOD, ["it owes nothing", "`change` writes without `ok`"]),
+        (GOOD + OWING, ["`change` writes without `ok`"]),
+        (CERTAIN, ["it owes nothing"]),
+        (CERTAIN + OWING, []),
+        (CERTAIN + "task:\n  answer: [{slot: sum, type: string, derive: look./sum}]\n", []),
+        (
+            GOOD.replace("effect: write", "effect: {write: args.force, otherwise: read}, args: {force: boolean}")
+            + OWING,
+            ["`change` writes without `ok`"],
+        ),
+    ],
+)
+def test_what_a_valid_contract_leaves_open_is_a_note(cli: Cli, tmp_path: Path, text: str, said: list[str]) -> None:
+    """On stderr, one line each, and a list in the JSON; the contract is valid and the exit code 0."""
+    file = tmp_path / "c.yaml"
+    file.write_text(text, encoding="utf-8")
+    done = cli("check", file)
+    assert (done.code, len(done.err.splitlines())) == (0, len(said))
+    for line, begins in zip(done.err.splitlines(), said, strict=True):
+        assert line.startswith(f"{file}: note: {begins}")
+    found = cli("check", file, "--json")
+    assert (found.code, found.err) == (0, "")
+    [entry] = found.json["files"]
+    assert entry["ok"] is True
+    assert [f"{file}: note: {note}" for note in entry["notes"]] == done.err.splitlines()

@@ -33,7 +33,19 @@ def test_a_draft_is_printed_and_accepted(cli: Cli, folder: Path) -> None:
     done = cli("draft", folder / "tools.json")
     assert (done.code, done.err) == (0, "")
     (folder / "c.yaml").write_text(done.out)
-    assert cli("check", folder / "c.yaml").code == 0
+    checked = cli("check", folder / "c.yaml")
+    assert checked.code == 0
+    assert "note: it owes nothing" in checked.err
+
+
+@pytest.mark.parametrize("command", [["draft", "tools.json"], ["mine", "shop"]], ids=lambda c: c[0])
+def test_a_first_contract_says_that_it_owes_nothing(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """Its head says what a certificate under it is worth."""
+    monkeypatch.chdir(folder)
+    head = " ".join(line.removeprefix("# ") for line in cli(*command).out.split("contract:")[0].splitlines())
+    assert "It owes nothing yet, so a run under it is certified for what it claims" in head
 
 
 def test_mining_writes_contract_and_report(cli: Cli, folder: Path) -> None:

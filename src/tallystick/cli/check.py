@@ -11,7 +11,7 @@ import typer
 from tallystick import contracts
 from tallystick.cli import console
 from tallystick.cli.console import Json
-from tallystick.contracts.types import Contract
+from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import ContractError, InputError, Problem
 
 # The empty text is a contract to the library (nothing declared, so nothing consequential runs); in a file it is a slip.
@@ -24,7 +24,8 @@ def check(
 ) -> int:
     """Check contracts: syntax, names, types, expressions. Exits with 2 where one is invalid.
 
-    Each problem is a line `file:line:column: place: what is wrong (fix: what would be right)`.
+    Each problem is a line `file:line:column: place: what is wrong (fix: what would be right)`. What a valid contract
+    leaves unsaid about what a certificate is worth is a note, and changes no exit code.
     """
     results = []
     for file in files:
@@ -45,12 +46,37 @@ def check(
                 console.complain(str(bad))
         else:
             summary = _summary(contract)
-            results.append({"file": str(file), "ok": True, **summary, "problems": []})
+            notes = _notes(contract)
+            results.append({"file": str(file), "ok": True, **summary, "problems": [], "notes": notes})
             if not json:
                 console.say(f"{file}: {summary['contract']}, {_counts(summary)}")
+                for note in notes:
+                    console.note(f"{file}: note: {note}")
     if json:
         console.emit({"ok": all(r["ok"] for r in results), "files": results})
     return 0 if all(r["ok"] for r in results) else 2
+
+
+def _notes(contract: Contract) -> list[str]:
+    """Return what is allowed, and makes a certificate say less than its reader may think."""
+    notes = []
+    if not contract.owes and not contract.answer:
+        notes.append(
+            "it owes nothing and asks no answer, so a run under it is certified for what it claims, even where it did "
+            "nothing; `task: owes:` says what must have happened, `task: answer:` what must be answered"
+        )
+    bare = sorted(t.name for t in contract.tools.values() if t.ok is None and _may_write(t))
+    if bare:
+        one = len(bare) == 1
+        notes.append(
+            f"{', '.join(f'`{name}`' for name in bare)} {'writes' if one else 'write'} without `ok`, so whether it "
+            "happened is judged by what the result looks like; `ok:` says what a good result is"
+        )
+    return notes
+
+
+def _may_write(tool: Tool) -> bool:
+    return tool.effect == "write" or any(effect == "write" for _, effect in tool.effect_cases)
 
 
 def _summary(contract: Contract) -> dict[str, Any]:

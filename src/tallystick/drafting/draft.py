@@ -36,6 +36,10 @@ INTRO: Final = (
     "A first contract, drafted from what the tools declare about themselves. Nothing here was seen to happen: every "
     "`guess` and every `decide` is for a person who knows the tools. Delete a remark once it is settled."
 )
+OWES_NOTHING: Final = (
+    "It owes nothing yet, so a run under it is certified for what it claims, even where it did nothing. `task: owes:` "
+    "says what must have happened at the end, `task: answer:` what must be answered."
+)
 MORE: Final = (
     'Still to be said for each write: `ok`, what a good result says, such as `result.status == "done"`; `no_effect`, '
     "what a rejection says; and `once_per`, what makes two calls the same effect (without it, all arguments)."
@@ -81,7 +85,9 @@ def sheet_of(specs: Mapping[str, ToolSpec], title: str) -> tuple[Sheet, list[str
         raise InputError("no tool here has a name that a contract can mention", fix="letters, digits and `_ . : / -`")
     known = Tools()
     effects = {name: _effect(spec, known) for name, spec in usable.items()}
-    sheet = Sheet(name=contract_name(title), intro=[INTRO, MORE] if any(e[0] for e in effects.values()) else [INTRO])
+    sheet = Sheet(
+        name=contract_name(title), intro=[INTRO, OWES_NOTHING, *([MORE] if any(e[0] for e in effects.values()) else [])]
+    )
     found = {name: list(records(_output(spec), noun_of(spec))) for name, spec in usable.items() if not effects[name][0]}
     kinds = {record.kind for listed in found.values() for record in listed}
     for name, spec in usable.items():

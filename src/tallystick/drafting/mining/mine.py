@@ -11,6 +11,7 @@ from tallystick import contracts
 from tallystick.audit.contract import judge
 from tallystick.contracts.types import Contract
 from tallystick.drafting.counts import Tally
+from tallystick.drafting.draft import OWES_NOTHING
 from tallystick.drafting.mining.candidates import candidates
 from tallystick.drafting.mining.corpus import Corpus, corpus
 from tallystick.drafting.mining.kinds import kinds_in
@@ -102,7 +103,7 @@ def _intro(made: Structure, learnt: Corpus, least: int, of: int | None) -> None:
         f"In force is what came up in {least} or more, always held, and is unlikely to be an accident. Rules behind a "
         "`#` are for a person to decide. What always happened need not be what is required."
     )
-    made.sheet.intro = [counted, weighed]
+    made.sheet.intro = [counted, weighed, OWES_NOTHING]
 
 
 def _finish(
