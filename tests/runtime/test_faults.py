@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,15 @@ from typing import Any
 import pytest
 
 from tallystick import ContractError, Guard, InputError
-from tallystick.errors import ForgedEventError, LeaseHeldError, StaleWriterError
+from tallystick.errors import ForgedEventError, LeaseHeldError, LedgerError, StaleWriterError
 from tallystick.ledger.memory import MemoryStore
 from tallystick.ledger.sqlite import SQLiteStore
+from tallystick.ledger.store import Lease
 from tallystick.model.decision import Verdict
-from tallystick.model.events import Receipt, Tenure
+from tallystick.model.events import Receipt, Sealed, Tenure
+from tallystick.runtime.drivers import Step, Steps, Write, drive
+from tallystick.runtime.execution import Execution
+from tallystick.runtime.outcome import Outcome
 from tests.runtime.shop import CONTRACT, PAY, TASK, Clock, Faulty, Shop, events_of, kinds
 
 READ = {"invoice_id": "I-7"}
@@ -216,6 +221,81 @@ def test_a_writer_that_was_replaced_runs_nothing_more(guard: Guard, store: Fault
     assert new.finish("paid").accepted
     tenures = [e.body for e in events_of(guard, "r") if isinstance(e.body, Tenure)]
     assert [(t.epoch, t.forced) for t in tenures] == [(1, False), (2, True)]
+
+
+def _from(steps: Steps[Outcome], step: Step) -> Steps[Outcome]:
+    """Go on with steps of which one is in hand."""
+    value = yield step
+    while True:
+        try:
+            step = steps.send(value)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]  # a generator's return value is untyped
+        value = yield step
+
+
+def test_a_writer_replaced_between_intent_and_tool_does_not_start_it(
+    guard: Guard, store: Faulty, shop: Shop, clock: Clock
+) -> None:
+    old = guard.run(TASK, run_id="r")
+    old.call("get_invoice", READ)
+    steps = old.steps("pay", PAY)
+    step = next(steps)
+    while not isinstance(step, Execution):
+        assert isinstance(step, Write)
+        step = steps.send(step.do())
+    new = Guard(CONTRACT, store, tools=shop.tools(), clock=clock).resume("r", force=True)
+    assert new.settle_by_query() == ()
+    new.call("get_invoice", READ)
+    assert new.call("pay", PAY).ran
+    assert new.finish("paid").accepted
+    outcome = drive(_from(steps, step))  # the old writer wakes up
+    assert outcome.refused
+    assert outcome.decision.codes == ("lease.lost",)
+    assert shop.count("pay") == 1
+
+
+def test_a_write_does_not_start_while_nobody_can_say_who_holds_the_run(
+    guard: Guard, store: Faulty, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = guard.run(TASK)
+    run.call("get_invoice", READ)
+
+    def unreadable(run: str) -> Lease | None:
+        raise LedgerError("reading the disk failed")
+
+    monkeypatch.setattr(store, "lease", unreadable)
+    outcome = run.call("pay", PAY)
+    assert outcome.refused
+    assert outcome.decision.codes == ("ledger.unavailable",)
+    assert shop.count("pay") == 0
+    monkeypatch.undo()
+    assert not run.view.doubts
+    run.call("get_invoice", READ)  # an earlier write, even one that never started, makes evidence stale
+    assert run.call("pay", PAY).ran
+    assert run.finish("paid").accepted
+
+
+def test_an_asynchronous_writer_is_fenced_too(guard: Guard, store: Faulty, clock: Clock) -> None:
+    run = guard.run(TASK, run_id="r")
+    run.call("get_invoice", READ)
+    started: list[str] = []
+
+    async def pay(invoice_id: str, amount: str) -> dict[str, str]:
+        started.append(f"{invoice_id} {amount}")
+        return {"status": "paid"}
+
+    append = store.append
+
+    def then_taken_over(lease: Lease, sealed: Sealed, durable: bool) -> None:
+        append(lease, sealed, durable)
+        store.append = append  # type: ignore[method-assign]  # once
+        Guard(CONTRACT, store, clock=clock).resume("r", force=True)
+
+    store.append = then_taken_over  # type: ignore[method-assign]  # the instant between intent and tool
+    outcome = asyncio.run(run.acall("pay", PAY, pay))
+    assert outcome.decision.codes == ("lease.lost",)
+    assert not started
 
 
 def test_a_replaced_writers_result_is_not_recorded_and_its_call_is_in_doubt(

@@ -99,7 +99,7 @@ def test_a_changed_result_changes_no_later_verdict() -> None:
 
 def test_only_containers_are_copied() -> None:
     leaf = object()
-    given = {"a": [leaf, (leaf, {"b": 1.5})]}
+    given: dict[str, Any] = {"a": [leaf, (leaf, {"b": 1.5})]}
     mine = copied(given)
     assert mine == given
     assert mine["a"][0] is leaf

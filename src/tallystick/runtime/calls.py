@@ -56,6 +56,7 @@ class Ticket:
     answer: Outcome | None = None
     running: Future[None] | None = None
     query: Proposal | None = None
+    fence: Callable[[], None] | None = None
 
 
 class Calls:
@@ -121,7 +122,7 @@ class Calls:
     def _dispatch(self, proposal: Proposal, ticket: Ticket) -> Steps[Outcome]:
         assert ticket.fn is not None
         assert ticket.decision is not None
-        execution = Execution(ticket.fn, ticket.dispatch or {}, proposal.timeout, self.journal.clock)
+        execution = Execution(ticket.fn, ticket.dispatch or {}, proposal.timeout, self.journal.clock, ticket.fence)
         try:
             ran = yield execution
         except GeneratorExit as bad:
@@ -275,6 +276,9 @@ class Calls:
         view.known_json = (kept, call.args)
         self.journal.append(intent, RUNTIME, durable=write, at=at)
         ticket.decision, ticket.fn, ticket.dispatch = decision, fn, proposal.dispatch
+        # Between the intent and the tool this process may be paused for so long that another takes the run over,
+        # settles the open intent and goes on.
+        ticket.fence = self.journal.check_fence if write else None
         self.running[ticket.call_id] = None
 
     def _query_for(self, proposal: Proposal, call_id: str) -> Proposal | None:
@@ -382,6 +386,8 @@ class Calls:
     ) -> Outcome:
         call_id = ticket.call_id
         assert ticket.decision is not None
+        if execution.kept_back is not None:
+            return self._kept_back(proposal, call_id, execution.kept_back)
         with self.journal.lock:
             if execution.abandoned:
                 self.receipts.unfinished.add(call_id)
@@ -406,6 +412,17 @@ class Calls:
             in_doubt=doubtful,
             why_in_doubt=self._why(call_id) if doubtful else "",
         )
+
+    def _kept_back(self, proposal: Proposal, call_id: str, bad: BaseException) -> Outcome:
+        """Answer for a write that was admitted and whose tool was not started after all."""
+        with self.journal.lock:
+            self._give_up(call_id)  # where another took over, the open intent is his to settle
+            self._done(call_id)
+            why = bad.message if isinstance(bad, LedgerError) else type(bad).__name__
+            decision = self.closed() or refusal(
+                "ledger.unavailable", f"nobody can say who holds this run: {why}", "a working ledger"
+            )
+            return Outcome(tool=proposal.tool, decision=decision, ended=self.status)
 
     def _why(self, call_id: str) -> str:
         call = self.journal.view.calls.get(call_id)

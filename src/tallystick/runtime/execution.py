@@ -36,18 +36,31 @@ class Execution:
 
     Attributes:
         abandoned: the caller gave up waiting; the tool may still be at work.
+        kept_back: why the tool was never started, where `fence` did not let it; else None.
     """
 
-    def __init__(self, fn: Tool, args: Mapping[str, Any], timeout: float | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        fn: Tool,
+        args: Mapping[str, Any],
+        timeout: float | None,
+        clock: Clock,
+        fence: Callable[[], None] | None = None,
+    ) -> None:
         self.fn = fn
         self.args = args
         self.timeout = timeout
         self.clock = clock
         self.abandoned = False
+        self.fence = fence
+        self.kept_back: BaseException | None = None
         self._future: Future[Any] | None = None
 
     def run(self) -> Ran:
         """Run the tool and wait for it. Its exceptions are results; an interrupt of this process is raised."""
+        held = self._held()
+        if held is not None:
+            return held
         try:
             value = self.fn(**self.args) if self.timeout is None else self._started().result(self.timeout)
             if inspect.iscoroutine(value):
@@ -64,6 +77,14 @@ class Execution:
 
     async def arun(self) -> Ran:
         """Run the tool without blocking the loop: a coroutine on it, a plain function on a worker thread."""
+        if self.fence is not None:
+            try:
+                held = await asyncio.to_thread(self._held)  # it reads the store
+            except BaseException as bad:
+                self.kept_back = bad
+                raise
+            if held is not None:
+                return held
         try:
             async with asyncio.timeout(self.timeout):
                 if inspect.iscoroutinefunction(self.fn):
@@ -97,9 +118,23 @@ class Execution:
 
         Complete the returned future with what comes back. If the wait is given up first, set `abandoned` before the
         path of the call goes on; what completes the future after that is recorded as late.
+
+        Raises:
+            LedgerError: the call must not be forwarded; throw it into the steps, or drop them.
         """
+        if self._held() is not None and self.kept_back is not None:
+            raise self.kept_back
         self._future = Future()
         return self._future
+
+    def _held(self) -> Ran | None:
+        try:
+            if self.fence is not None:
+                self.fence()
+        except Exception as bad:  # noqa: BLE001 - whatever it is, nobody could say that the tool may start
+            self.kept_back = bad
+            return Ran(error=bad, at=self.clock())
+        return None
 
     def _failed(self, bad: BaseException) -> Ran:
         future = self._future

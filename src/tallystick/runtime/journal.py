@@ -13,7 +13,7 @@ from typing import Final
 
 from tallystick.contracts.types import Contract, Task
 from tallystick.errors import LedgerError, StaleWriterError
-from tallystick.ledger.store import Head, Lease, Store
+from tallystick.ledger.store import Head, Lease, Store, stale
 from tallystick.model.events import ENVELOPE_VERSION, GENESIS, Actor, AnyBody, Event, Sealed, seal
 from tallystick.view import View
 
@@ -117,6 +117,18 @@ class Journal:
             self._seq, self._digest = event.seq, sealed.digest
             self._unsure = False
             return sealed
+
+    def check_fence(self) -> None:
+        """Ask the store whether this tenure still holds the run: a write must not start for one that was replaced.
+
+        Raises:
+            StaleWriterError: somebody took over, or the lease was given back; `broken` is set.
+            LedgerError: the store cannot be read.
+        """
+        newest = self.store.lease(self.run)
+        if newest is None or newest.epoch != self.lease.epoch:
+            self.broken = self.broken or "lease.lost"
+            raise stale(self.lease, newest.epoch if newest is not None else None)
 
     def renew(self, ttl_seconds: float) -> None:
         """Extend the lease; a writer that was replaced learns so here and stops."""
