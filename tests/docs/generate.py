@@ -25,11 +25,15 @@ CLI_INTRO = """\
 
 Results go to stdout; progress, hints and errors to stderr. Colour follows the terminal and `NO_COLOR`.
 
-With `--json`, stdout is exactly one JSON object and nothing else. Where the command ended on bad input (exit code 2, or
-1 for a forged record), it is `{"error": {"message", "where", "fix"}}`, with `problems` where a contract is invalid.
-`audit` and `check` go on after a file that cannot be used, so their usual object names it (`errors`,
-`files[].problems`). On 3, 130 and 141 it may be missing or cut. Without `--json`, stdout is empty where nothing could
-be done.
+With `--json`, stdout is exactly one JSON object and nothing else. Where the command could not go on, because of bad
+input (exit code 2) or a damaged record (1), it is `{"error": {"message", "where", "fix"}}`, with `problems` where a
+contract is invalid. `audit` and `check` go on after a file that cannot be used, so their usual object names it
+(`errors`, `files[].problems`). On 3, 130 and 141 it may be missing or cut. Without `--json`, stdout is empty where
+nothing could be done.
+
+One rule for what is recorded: where a ledger or an export is damaged, cut off or forged, `verify`, `show`, `recheck`
+and every other reader exit with 1. What is no ledger and no export, or an SQLite file that lacks a ledger's tables, is
+bad input (2); but of a file that is not SQLite's, `verify` says no more than that it does not verify (1).
 
 Events in `show --json` follow [the schema of events](events.schema.json); the `decision` of a refusal and of a stop is
 there as an object, and is canonical JSON text in the record itself. A reason's `reverses` is what an agent is told as
@@ -38,7 +42,7 @@ there as an object, and is canonical JSON text in the record itself. A reason's 
 | exit code | meaning |
 | --- | --- |
 | 0 | done, and clean |
-| 1 | done, and there is something to look at: findings (errors or warnings), what does not verify or recheck |
+| 1 | there is something to look at: findings (errors or warnings), a damaged record, what does not verify or recheck |
 | 2 | the input cannot be used; stderr says what, where and what would be right |
 | 3 | a defect of ours; `TALLYSTICK_DEBUG=1` shows the traceback |
 | 130 | interrupted |

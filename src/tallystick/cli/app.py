@@ -1,7 +1,7 @@
 """The typer application, and what happens to errors: one line on stderr and an exit code, never a traceback.
 
-Exit codes: 0 done and clean; 1 done, and there is something to look at (findings, a file that does not verify, a
-decision that does not recheck); 2 the input cannot be used; 3 a defect of ours.
+Exit codes: 0 done and clean; 1 done, and there is something to look at (findings, a record that is damaged or
+does not verify, a decision that does not recheck); 2 the input cannot be used; 3 a defect of ours.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tallystick.cli.models import models
 from tallystick.cli.people import approve, settle
 from tallystick.cli.recheck import recheck
 from tallystick.cli.runs import runs, show
-from tallystick.errors import ForgedEventError, InputError, TallystickError
+from tallystick.errors import DamagedError, InputError, TallystickError
 
 DONE: Final = 0
 LOOK: Final = 1
@@ -103,7 +103,7 @@ def run(args: list[str] | None = None) -> int:
         sys.stdout.flush()
     except TallystickError as bad:
         console.fail(bad, json=json)
-        return LOOK if isinstance(bad, ForgedEventError) else BAD_INPUT
+        return LOOK if isinstance(bad, DamagedError) else BAD_INPUT
     except _ClickException as bad:
         console.fail(InputError(bad.format_message()), json=json)
         return BAD_INPUT

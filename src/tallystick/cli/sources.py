@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from tallystick.errors import InputError
+from tallystick.errors import DamagedError, InputError, LedgerError
 from tallystick.ledger.export import FORMAT
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Head, Store, check_follows
@@ -33,12 +34,23 @@ def is_sqlite(file: Path) -> bool:
 
 @contextmanager
 def reading(ledger: Path) -> Iterator[SQLiteStore]:
-    """Open `ledger` for reading, and close it again."""
-    store = SQLiteStore(ledger, read_only=True)
+    """Open `ledger` for reading, and close it again.
+
+    Raises:
+        DamagedError: SQLite finds the file damaged.
+        LedgerError: it is not there, no ledger, or cannot be read.
+    """
     try:
-        yield store
-    finally:
-        store.close()
+        store = SQLiteStore(ledger, read_only=True)
+        try:
+            yield store
+        finally:
+            store.close()
+    except LedgerError as bad:
+        code = getattr(bad.__cause__, "sqlite_errorcode", None)
+        if isinstance(code, int) and code & 0xFF == sqlite3.SQLITE_CORRUPT:
+            raise DamagedError(bad.message, where=bad.where, fix=bad.fix) from bad
+        raise
 
 
 @contextmanager
@@ -75,8 +87,9 @@ def exported(file: Path) -> Iterator[Sealed]:
     """Yield the events of an export, each checked to continue the one before it.
 
     Raises:
-        InputError: it is no export, or a line of it is no event; `tallystick verify` says more.
-        LedgerError: an event does not continue the chain.
+        InputError: it is no export.
+        DamagedError: a line is no event, does not continue the chain, or the end is missing; `tallystick verify` says
+            more.
     """
     fix = f"see what `tallystick verify {file}` says"
     head = Head()
@@ -91,11 +104,16 @@ def exported(file: Path) -> Iterator[Sealed]:
             try:
                 sealed = unseal(line.removesuffix(b"\n"))
             except InputError as bad:
-                raise InputError(bad.message, where=where, fix=fix) from None
-            check_follows(sealed, head)
+                raise DamagedError(bad.message, where=where, fix=fix) from None
+            try:
+                check_follows(sealed, head)
+            except LedgerError as bad:
+                raise DamagedError(bad.message, where=where, fix=fix) from None
             head = Head(seq=sealed.event.seq, digest=sealed.digest)
             yield sealed
-    raise InputError("the export has no end", where=str(file), fix=fix)
+    if not file.stat().st_size:
+        raise InputError("the file is empty", where=str(file), fix=_FIX)
+    raise DamagedError("the export has no end", where=str(file), fix=fix)
 
 
 def check_header(line: bytes, file: Path) -> None:
@@ -103,11 +121,16 @@ def check_header(line: bytes, file: Path) -> None:
 
     Raises:
         InputError: it is not.
+        DamagedError: it was one.
     """
     try:
         header = jsontext.loads(line)
     except InputError:
         header = None
+    if header is None and b'"format"' in line and FORMAT.encode() in line:
+        raise DamagedError(
+            "the first line is damaged", where=str(file), fix=f"see what `tallystick verify {file}` says"
+        )
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError("neither a ledger nor an export of a run", where=str(file), fix=_FIX)
 
