@@ -10,8 +10,10 @@ import pytest
 
 from tallystick import Guard, InputError
 from tallystick.contracts import parse
+from tallystick.model.canonical import canonical, digest
 from tallystick.model.events import Intent, Receipt, Refusal
 from tallystick.runtime.recheck import recheck
+from tallystick.view import effect_keys
 from tests.runtime.shop import events_of
 
 CONTRACT = parse("""
@@ -110,3 +112,39 @@ def test_a_contract_without_secrets_makes_no_key(tmp_path: Path) -> None:
     with Guard(plain, tmp_path / "ledger.db", tools={"look": lambda: 1}) as guard, guard.run() as run:
         run.call("look")
     assert not (tmp_path / "ledger.db.secrets").exists()
+
+
+KEYED = parse("""
+contract: keyed/1
+tools:
+  login:
+    effect: write
+    args: {user: string, pin: string, key: optional string}
+    secrets: [/args/pin]
+    idempotency_arg: key
+    dedupes_by_key: true
+    ok: result.ok
+""")
+
+
+def test_a_minted_key_cannot_be_guessed_from_the_secret(tmp_path: Path) -> None:
+    args = {"user": "anna", "pin": "4711"}
+    tool = KEYED.tools["login"]
+    sent: list[str] = []
+
+    def lost(user: str, pin: str, key: str) -> dict[str, bool]:
+        sent.append(f"{user} {pin} {key}")
+        raise TimeoutError
+
+    with Guard(KEYED, tmp_path / "ledger.db", tools={"login": lost}) as guard:
+        run = guard.run({})
+        run.call("login", args)
+        (call,) = run.view.calls.values()
+        guessed = digest(canonical([run.id, list(effect_keys(tool, args)), "", 0]))[:32]
+        assert call.idempotency_key not in (None, guessed)
+        run.suspend()
+        run = guard.resume(run.id)
+        run.call("login", args)  # a retry in another tenure has the same key
+        assert len(sent) == 2
+        assert len(set(sent)) == 1
+        run.close()

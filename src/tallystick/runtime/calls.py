@@ -232,7 +232,7 @@ class Calls:
         if given is None:
             if proposal.idempotency_key is None:
                 tool = self.contract.tools[proposal.tool]
-                proposal.idempotency_key = minted_key(self.journal.view, tool, proposal)
+                proposal.idempotency_key = minted_key(self.journal.view, tool, proposal, self.key)
             proposal.exact = {**proposal.exact, name: proposal.idempotency_key}
             proposal.text = jsontext.dumps(proposal.exact)
             proposal.dispatch = {**proposal.dispatch, name: proposal.idempotency_key}

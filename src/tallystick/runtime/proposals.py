@@ -78,9 +78,16 @@ def exact_args(args: object, args_text: str | None) -> tuple[dict[str, Any], str
     return value, text, None, given
 
 
-def minted_key(view: View, tool: Tool, proposal: Proposal) -> str:
-    """Return the idempotency key of this effect: a retry of a doubtful call has the same one, a new wish does not."""
-    keys = effect_keys(tool, proposal.exact)
+def minted_key(view: View, tool: Tool, proposal: Proposal, key: bytes | None) -> str:
+    """Return the idempotency key of this effect: a retry of a doubtful call has the same one, a new wish does not.
+
+    It is stored and sent, so it is made over the marks of secrets under the run's `key`: over the secrets themselves,
+    anybody who reads it could try guesses.
+    """
+    args, secrets = proposal.exact, secret_in(tool, "args")
+    if secrets and key is not None:
+        args = redact_value(args, secrets, key)
+    keys = effect_keys(tool, args)
     over = sum(e.status in ("done", "no_effect") for key in keys for e in view.effects(key))
     return digest(canonical([view.run, list(keys), proposal.wish, over]))[:32]
 
