@@ -85,8 +85,26 @@ def test_a_run_whose_approvals_nobody_can_give_does_not_start() -> None:
             guard.run(bare, principals=principals)
     with guard.run(bare, without_approvers=True) as run:
         assert run.call("wire", {"invoice_id": "I-7", "amount": "1.00"}, print).refused
-    for fits in (
-        Principal(id="bob", role="finance", public_key=RAW),
-        Principal(id="finance", role="x", public_key=RAW),
-    ):
-        guard.run(bare, principals=fits).close()
+    guard.run(bare, principals=Principal(id="bob", role="finance", public_key=RAW)).close()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [("finance", "clerk")],  # the role the contract needs
+        [("finance", "clerk"), ("ann", "finance")],
+        [("ann", "finance"), ("clerk", "sales"), ("bob", "clerk")],  # another principal's role
+        [("ann", "finance"), ("ann", "sales")],
+    ],
+)
+def test_no_principal_is_named_as_another_or_as_a_role_it_does_not_have(names: list[tuple[str, str]]) -> None:
+    principals = [
+        Principal(id=name, role=role, public_key=public_bytes(Ed25519PrivateKey.generate())) for name, role in names
+    ]
+    with pytest.raises(InputError, match="principal"):
+        Guard(CONTRACT).run({"bindings": {"invoice": "I-7"}}, principals=principals, without_approvers=True)
+
+
+def test_a_principal_may_be_named_as_its_own_role() -> None:
+    finance = Principal(id="finance", role="finance", public_key=RAW)
+    Guard(CONTRACT).run({"bindings": {"invoice": "I-7"}}, principals=finance).close()

@@ -68,6 +68,24 @@ def _principals(given: object) -> tuple[Principal, ...]:
     return found
 
 
+def _check_names(contract: Contract, task: Task) -> None:
+    """Refuse a principal whose id is what somebody else is named by: an approval by `finance` would then be anybody's.
+
+    An authority can be a principal or a role, so one name must never be both.
+    """
+    needed = {tool.needs_approval for tool in contract.tools.values() if tool.needs_approval}
+    for at, one in enumerate(task.principals):
+        rest = (*task.principals[:at], *task.principals[at + 1 :])
+        if any(one.id == other.id for other in rest):
+            raise InputError(f"two principals have the id `{one.id}`", where="principals", fix="an id for each")
+        if one.id != one.role and (one.id in needed or any(one.id == other.role for other in rest)):
+            raise InputError(
+                f"the id of principal `{one.id}` is the name of a role that it does not have",
+                where="principals",
+                fix="another id; or that role, if it may decide in it",
+            )
+
+
 def _check_approvers(contract: Contract, task: Task) -> None:
     """Refuse a run in which a call would wait for an approval that nobody can ever give."""
     here = {name for p in task.principals for name in (p.id, p.role)}
@@ -172,11 +190,13 @@ class Guard:
 
         Raises:
             ContractError: the task does not fit the contract.
-            InputError: a tool needs approval and no principal has the role, the run exists already (resume it), or its
+            InputError: a tool needs approval and no principal has the role, a principal is named as a role it does not
+                have, the run exists already (resume it), or its
                 id cannot be used.
             LedgerError: the ledger cannot be written.
         """
         frozen = self._task(task, _principals(principals), parent.task.principals if parent is not None else ())
+        _check_names(self.contract, frozen)
         if not without_approvers:
             _check_approvers(self.contract, frozen)
         name = run_id if run_id is not None else self.ids()
