@@ -220,4 +220,7 @@ def test_what_is_no_key_and_what_is_no_time_to_come_are_named(cli: Cli, run: Run
     run.call("transfer", {"id": "I-7"})
     [waiting] = cli("approve", ledger, "--json").json["pending"]
     assert ": not a key (fix: " in cli("approve", ledger, waiting["number"], "--key", ledger).err
+    half = cli("approve", ledger, waiting["number"], "--key", f"{key}.pub")
+    assert (half.code, half.out) == (2, "")
+    assert f"this is the public half, which cannot sign (fix: give the signing key, `{key}`)" in half.err
     assert "`-5m` is in the past" in cli("approve", ledger, waiting["number"], "--key", key, "--expires", "-5m").err

@@ -249,7 +249,12 @@ def _signer(view: View, key: Path | None, principal: str | None) -> tuple[str, E
         raise InputError("this has to be signed", fix="give the principal's signing key with --key FILE")
     if not key.exists():  # `signing_key` would make one, which is no principal's
         raise InputError("there is no such key", where=str(key), fix="check the path")
-    if b"-----BEGIN" not in key.read_bytes()[:4096]:
+    start = key.read_bytes()[:4096]
+    if b"-----BEGIN PUBLIC KEY" in start:
+        signing = key.with_name(key.name.removesuffix(".pub"))
+        fix = f"give the signing key{f', `{signing}`' if signing != key else ''}"
+        raise InputError("this is the public half, which cannot sign", where=str(key), fix=fix)
+    if b"-----BEGIN" not in start:
         raise InputError("not a key", where=str(key), fix="give the file that `tallystick keygen` wrote")
     signer = signing_key(key)
     public = public_bytes(signer)
