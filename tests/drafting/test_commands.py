@@ -96,6 +96,7 @@ def test_an_edited_contract_is_never_overwritten_unasked(cli: Cli, folder: Path)
         ["mine", "shop", "--good-only", "t99"],
         ["mine", "shop", "--min-support", "0"],
         ["mine", "shop", "--tools", "labels.jsonl"],
+        ["mine", "shop", "--tools", "other.json"],
         ["mine", "tools.json"],
         ["draft", "tools.json", "-o", "no/such/folder/c.yaml"],
     ],
@@ -106,6 +107,7 @@ def test_misuse_is_one_line_and_exit_2(
 ) -> None:
     """Whatever is missing or contradicts itself, there is one clear line and nothing on stdout."""
     monkeypatch.chdir(folder)
+    (folder / "other.json").write_text('{"tools": [{"name": "get_weather", "inputSchema": {"type": "object"}}]}')
     done = cli(*args)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("error: ")

@@ -61,6 +61,12 @@ def mine(
     known = read_labels(labels) if labels is not None else None
     found: list[Trace] = [trace for path in traces for trace in read(path, format)]
     good = chosen(found, known, only)
+    if specs and not any(call.tool in specs for trace in good for call in trace.calls):
+        raise InputError(
+            "no tool declared here is called in the trajectories",
+            where="--tools",
+            fix="give what the tools of these trajectories declare, or leave it out",
+        )
     title = name or (traces[0].name if traces[0].is_dir() else traces[0].stem) or "mined"
     mined = make(good, specs=specs, name=title, min_support=min_support, of=len({t.sha256 + t.id for t in found}))
     if report is not None:
