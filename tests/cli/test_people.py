@@ -224,3 +224,24 @@ def test_what_is_no_key_and_what_is_no_time_to_come_are_named(cli: Cli, run: Run
     assert (half.code, half.out) == (2, "")
     assert f"this is the public half, which cannot sign (fix: give the signing key, `{key}`)" in half.err
     assert "`-5m` is in the past" in cli("approve", ledger, waiting["number"], "--key", key, "--expires", "-5m").err
+
+
+def test_a_call_under_way_is_listed_beside_the_doubts(cli: Cli, tmp_path: Path) -> None:
+    """On stdout and in the JSON: whoever looks while it runs is not told that all is well."""
+    ledger = tmp_path / "way.db"
+    seen = []
+
+    def post(id: str) -> dict[str, bool]:  # noqa: A002 - the contract's argument
+        seen.extend([cli("settle", ledger), cli("settle", ledger, "--json")])
+        return {"ok": True}
+
+    tools = {"transfer": post, "post": post, "status": lambda id: {"id": id}}  # noqa: A006
+    with Guard(parse(CONTRACT), ledger, tools=tools) as guard, guard.run(run_id="r", without_approvers=True) as run:
+        assert run.call("post", {"id": "I-7"}).ran
+        text, told = seen
+        assert text.out.startswith("run r: no receipt yet for c1 (post)\n   live; lease until ")
+        assert "run r: nothing is in doubt yet" in text.err
+        [under_way] = told.json["under_way"]
+        assert (told.json["in_doubt"], under_way["call"], under_way["tool"]) == ([], "c1", "post")
+        assert cli("settle", ledger, "--json").json == {"run": "r", "in_doubt": [], "under_way": []}
+        assert cli("settle", ledger).out == ""

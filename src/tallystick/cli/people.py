@@ -27,7 +27,7 @@ from tallystick.model import jsontext
 from tallystick.model.events import Approval
 from tallystick.model.values import instant_of
 from tallystick.runtime.letters import Signed, read_letter
-from tallystick.runtime.listing import listed, standing_text, unanswered
+from tallystick.runtime.listing import Listed, Unanswered, listed, standing_text, unanswered
 from tallystick.runtime.pending import Pending, pending
 from tallystick.runtime.principals import deliver, signed_approval, signed_settlement, view_of
 from tallystick.view import View
@@ -131,18 +131,17 @@ def settle(
     """Settle a call in doubt by a principal's signed word; without CALL, list the calls in doubt.
 
     A call is in doubt where nobody knows whether it took effect. Nothing like it runs, and no run is certified, until a
-    status query of the contract or a principal has settled it. Look before you sign: what is settled stays so.
+    status query of the contract or a principal has settled it. Look before you sign: what is settled stays so. Listed
+    too are calls under way: without a receipt so far, and in doubt if their process is gone.
     """
     if happened and did_not_happen:
         raise InputError("`--happened` and `--did-not-happen` contradict each other", fix="give one of them")
     with reading(ledger) as store:
         views = _views(store, run, ledger)
         doubtful = [(name, c) for name, v in views.items() for c in _doubtful(store, name, v).values()]
-        waiting = [] if call is not None or json else _under_way(store, views)
+        waiting = [] if call is not None else _under_way(store, views)
     if call is None:
-        _list_doubts(run or _only(views), doubtful, json=json)
-        for line in waiting:
-            console.note(line)
+        _list_doubts(run or _only(views), doubtful, waiting, json=json)
         return
     chosen, doubt = _one([d for d in doubtful if d[1].id == call], f"`{call}` is in doubt", "settle", ledger, run)
     view = views[chosen]
@@ -210,18 +209,11 @@ def _posted(store: Store, run: str, call: Pending) -> str:
     return said
 
 
-def _under_way(store: Store, views: dict[str, View]) -> list[str]:
-    """Return a line per live run with calls that have no receipt: their answer may come, or they will be in doubt."""
-    lines = []
-    for one in listed(store, datetime.now(UTC)):
-        if one.row.run in views and one.standing == "live":
-            calls = ", ".join(f"{c.call} ({c.tool})" for c in unanswered(store, one.row.run))
-            if calls:
-                where = standing_text(one)
-                lines.append(
-                    f"run {one.row.run}: no receipt yet for {calls}; {where}, and in doubt after it if unanswered"
-                )
-    return lines
+def _under_way(store: Store, views: dict[str, View]) -> list[tuple[Listed, tuple[Unanswered, ...]]]:
+    """Return the live runs with calls that have no receipt: their answer may come, or they will be in doubt."""
+    live = [one for one in listed(store, datetime.now(UTC)) if one.row.run in views and one.standing == "live"]
+    found = [(one, unanswered(store, one.row.run)) for one in live]
+    return [(one, calls) for one, calls in found if calls]
 
 
 def _doubtful(store: Store, run: str, view: View) -> dict[str, CallRecord]:
@@ -316,7 +308,13 @@ def _pending_json(call: Pending) -> dict[str, Any]:
     }
 
 
-def _list_doubts(run: str | None, calls: list[tuple[str, CallRecord]], *, json: bool) -> None:
+def _list_doubts(
+    run: str | None,
+    calls: list[tuple[str, CallRecord]],
+    waiting: list[tuple[Listed, tuple[Unanswered, ...]]],
+    *,
+    json: bool,
+) -> None:
     if json:
         found = [
             {
@@ -329,15 +327,25 @@ def _list_doubts(run: str | None, calls: list[tuple[str, CallRecord]], *, json: 
             }
             for name, c in calls
         ]
-        console.emit({"run": run, "in_doubt": found})
+        still = [
+            {"run": one.row.run, "call": c.call, "tool": c.tool, "at": c.at, "standing": standing_text(one)}
+            for one, unread in waiting
+            for c in unread
+        ]
+        console.emit({"run": run, "in_doubt": found, "under_way": still})
         return
     if not calls:
-        console.note(f"run {run}: nothing is in doubt" if run else "nothing is in doubt in any run")
+        yet = " yet" if waiting else ""
+        console.note(f"run {run}: nothing is in doubt{yet}" if run else f"nothing is in doubt{yet} in any run")
     for name, call in calls:
         at = f", {console.when(call.at.isoformat())}" if call.at else ""
         whose = "" if run else f"  (run {name})"
         console.say(f"{call.id}  {call.tool}({jsontext.dumps(call.args)}){at}{whose}")
         console.say(f"   {call.why or 'no receipt: nobody knows whether it took effect'}")
+    for one, unread in waiting:
+        names = ", ".join(f"{c.call} ({c.tool})" for c in unread)
+        console.say(f"run {one.row.run}: no receipt yet for {names}")
+        console.say(f"   {standing_text(one)}, and in doubt after it if unanswered")
 
 
 def _where(recorded: bool) -> str:
