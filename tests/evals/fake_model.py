@@ -46,6 +46,17 @@ class Path:
         return call(step.tool, args, len(told))
 
 
+def whole(request: dict[str, Any]) -> bool:
+    """Whether every call in the history has arguments that are JSON; real servers fail where one has not."""
+    try:
+        for message in request["messages"]:
+            for made in message.get("tool_calls") or []:
+                json.loads(made["function"]["arguments"])
+    except ValueError:
+        return False
+    return True
+
+
 @contextmanager
 def endpoint(reply: Reply) -> Iterator[str]:
     """Serve `reply` and yield the base URL."""
@@ -53,7 +64,7 @@ def endpoint(reply: Reply) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            message = reply(request)
+            message = reply(request) if whole(request) else {"status": 500, "message": "cannot parse the history"}
             status = message.pop("status", 200)
             usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
             body = {"id": "r", "object": "chat.completion", "model": request["model"], "usage": usage}

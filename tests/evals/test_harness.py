@@ -65,7 +65,7 @@ def odd(request: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_odd_calls_are_told_to_the_model_and_scored_as_the_agents(harness: str, tmp_path: File) -> None:
-    """Nothing crashes; the episode ends with the label that was at last a label."""
+    """Nothing crashes, no broken arguments go back to the endpoint; it ends with the label that was a label."""
     with endpoint(odd) as url:
         run(agent(url, harness), protocol="V0", limit=1, out=tmp_path, name="odd", resample=False)
     (episode,) = read_episodes(tmp_path / EPISODES)

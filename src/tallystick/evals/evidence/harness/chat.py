@@ -25,6 +25,11 @@ class ToolCall:
     raw: str
     args: dict[str, Any] | None
 
+    @property
+    def echo(self) -> str:
+        """The arguments as they go back in the history: some servers fail on a history with broken ones."""
+        return "{}" if self.args is None else self.raw
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
@@ -93,7 +98,7 @@ class ChatModel:
         message: dict[str, Any] = {"role": "assistant", "content": text or None}
         if calls:
             message["tool_calls"] = [
-                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.raw}} for c in calls
+                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.echo}} for c in calls
             ]
         return Turn(
             text=text,

@@ -11,7 +11,7 @@ from typing import Any
 
 from tallystick.errors import InputError
 from tallystick.evals.evidence.client import InfrastructureError
-from tallystick.evals.evidence.harness.chat import ChatModel
+from tallystick.evals.evidence.harness.chat import ChatModel, parsed
 from tallystick.evals.evidence.harness.loop import MAX_TURNS
 from tallystick.evals.evidence.harness.opened import CASE_SECONDS, SYSTEM, OpenCase, prompt
 from tallystick.models.endpoint import ContextFullError
@@ -160,4 +160,6 @@ def _plain(messages: Sequence[ModelMessage]) -> list[dict[str, Any]]:
 
 
 def _raw(part: ToolCallPart) -> str:
-    return part.args if isinstance(part.args, str) else json.dumps(part.args or {})
+    """A call's arguments as they go back in the history; see `ToolCall.echo`."""
+    raw = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
+    return raw if parsed(raw) is not None else "{}"
