@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tallystick import Guard
+from tallystick.cli.runs import STAGES
+from tallystick.contracts import parse
 from tallystick.ledger.keys import signing_key
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.model.decision import Decision, Reason, Verdict
@@ -56,6 +59,31 @@ def test_show_prints_one_line_an_event_and_the_reasons_of_decisions(cli: Cli, le
     refused = cli("show", ledger, "s").out
     assert 'hold pay_invoice({"amount": 1.10})' in refused
     assert "evidence.missing no read of `I-7`; what would help: read `get_invoice`" in refused
+
+
+@pytest.mark.parametrize("owes", [False, True])
+def test_show_says_where_the_stage_is_that_of_a_task_that_owes_nothing(cli: Cli, tmp_path: Path, owes: bool) -> None:
+    """A certified run that owed nothing is not left looking unfinished; one that owed something is completed."""
+    rules = "contract: posts/1\ntools:\n  post: {effect: write, args: {id: id}, ok: result.ok}\n"
+    owed = "task:\n  owes: [{id: posted, by: post}]\n" if owes else ""
+    file = tmp_path / "post.db"
+    with (
+        Guard(parse(rules + owed), file, tools={"post": lambda id: {"ok": True}}) as guard,  # noqa: A006 - its argument
+        guard.run(run_id="r") as run,
+    ):
+        assert run.call("post", {"id": "I-7"}).ran
+        assert run.finish("Done.").status == "CERTIFIED"
+    told = cli("show", file).out
+    line = next(line for line in told.splitlines() if line.startswith("stage by the record: "))
+    nothing = "post-observation; the task owes nothing, so there is nothing to complete"
+    assert line == f"stage by the record: {'completed' if owes else nothing}"
+
+
+def test_the_glossary_has_each_stage_in_both_spellings(root: Path) -> None:
+    """As `show` prints it and as JSON has it."""
+    entry = (root / "docs" / "glossary.md").read_text(encoding="utf-8").split("**stage**")[1].split("**")[0]
+    words = " ".join(entry.split())
+    assert all(said in words and f"`{stage}`" in words for stage, said in STAGES.items())
 
 
 def test_show_prints_foreign_text_as_text(cli: Cli, ledger: Path) -> None:

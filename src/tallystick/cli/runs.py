@@ -123,7 +123,9 @@ def _show(run: str, events: Callable[[], Iterator[Sealed]], *, json: bool) -> No
     if stage is None:
         console.note("no stage: the run is judged by rules or a contract that this version cannot read")
         return
-    console.say(f"stage by the record: {STAGES[stage.stage]}", style="bold")
+    # An obligation is done or open, so without either there is none; and nothing else completes a task.
+    nothing = "" if stage.done or stage.open else "; the task owes nothing, so there is nothing to complete"
+    console.say(f"stage by the record: {STAGES[stage.stage]}{nothing}", style="bold")
     for name, ids in (("done", stage.done), ("open", stage.open), ("in doubt", stage.in_doubt)):
         if ids:
             console.say(f"  {name}: {', '.join(ids)}")
