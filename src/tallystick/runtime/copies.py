@@ -5,7 +5,8 @@ Only containers are copied. Strings, numbers and what is no JSON at all stay the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from tallystick.errors import InputError
@@ -15,8 +16,11 @@ MAX_NODES: Final = 1_000_000
 """Values one set of arguments or one result may hold. A list that holds one list a few dozen times over is small in
 memory and endless as JSON text, so it is counted before anything is written out."""
 
+_LEAVES: Final = frozenset({str, int, bool, float, Decimal, type(None)})
 
-def _too_many() -> InputError:
+
+def too_many() -> InputError:
+    """Return the error for a value of more than `MAX_NODES` values."""
     return InputError(
         f"more than {MAX_NODES:,} values in one", fix="a smaller value, or the name of a file that has it"
     )
@@ -38,7 +42,7 @@ def _copied(value: Any, depth: int, left: list[int]) -> Any:
         raise InputError(f"nested deeper than {MAX_DEPTH} levels")
     left[0] -= len(value)
     if left[0] < 0:
-        raise _too_many()
+        raise too_many()
     if isinstance(value, dict):
         return {name: _copied(item, depth + 1, left) for name, item in value.items()}
     items = [_copied(item, depth + 1, left) for item in value]
@@ -55,14 +59,17 @@ def within_bounds(value: Any) -> None:
 
 
 def _count(value: Any, depth: int, left: list[int]) -> None:
-    left[0] -= len(value) if isinstance(value, (Mapping, list, tuple)) else 0
-    if left[0] < 0:
-        raise _too_many()
-    if depth > MAX_DEPTH:
-        return  # the writer says so
+    items: Collection[Any]
     if isinstance(value, Mapping):
-        for item in value.values():
-            _count(item, depth + 1, left)
+        items = value.values()
     elif isinstance(value, (list, tuple)):
-        for item in value:
-            _count(item, depth + 1, left)
+        items = value
+    else:
+        return
+    left[0] -= len(items)
+    if left[0] < 0:
+        raise too_many()
+    if depth <= MAX_DEPTH:  # what is deeper is refused when it is written
+        for item in items:
+            if type(item) not in _LEAVES:
+                _count(item, depth + 1, left)

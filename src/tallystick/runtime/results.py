@@ -15,6 +15,7 @@ from uuid import UUID
 
 from tallystick.errors import InputError
 from tallystick.model import jsontext
+from tallystick.runtime.copies import MAX_NODES, too_many, within_bounds
 
 MAX_RESULT_BYTES: Final = 64 * 1024 * 1024
 """Largest result a receipt holds; of a larger one, the receipt says only that it was too large."""
@@ -69,9 +70,17 @@ def plain_json(value: Any, where: str = "") -> Any:
 
     Raises:
         TypeError: something has no JSON form: another object, bytes inside a value, a NaN, two keys of one text.
+        InputError: more than `MAX_NODES` values.
     """
+    return _plain(value, where, [MAX_NODES])
+
+
+def _plain(value: Any, where: str, left: list[int]) -> Any:
+    left[0] -= 1
+    if left[0] < 0:
+        raise too_many()
     if isinstance(value, Enum):
-        return plain_json(value.value, where)
+        return _plain(value.value, where, left)
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, (float, Decimal)):
@@ -79,7 +88,7 @@ def plain_json(value: Any, where: str = "") -> Any:
             raise _none(f"`{value}`", where)
         return value
     if isinstance(value, Mapping):
-        found = {_key(k, where): plain_json(v, f"{where}/{_token(k)}") for k, v in value.items()}
+        found = {_key(k, where): _plain(v, f"{where}/{_token(k)}", left) for k, v in value.items()}
         if len(found) < len(value):
             raise _none("an object with two keys of the same text", where)
         return found
@@ -88,17 +97,17 @@ def plain_json(value: Any, where: str = "") -> Any:
     if isinstance(value, (UUID, PurePath)):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain_json(getattr(value, f.name), f"{where}/{f.name}") for f in dataclasses.fields(value)}
+        return {f.name: _plain(getattr(value, f.name), f"{where}/{f.name}", left) for f in dataclasses.fields(value)}
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):  # pydantic: mode "python" keeps decimals exact
-        return plain_json(dump(), where)
+        return _plain(dump(), where, left)
     fields = getattr(value, "__struct_fields__", None)
     if fields is not None and not isinstance(value, type):
-        return {name: plain_json(getattr(value, name), f"{where}/{name}") for name in fields}
+        return {name: _plain(getattr(value, name), f"{where}/{name}", left) for name in fields}
     if isinstance(value, AbstractSet):
-        return sorted((plain_json(v, where) for v in value), key=jsontext.dumps)
+        return sorted((_plain(v, where, left) for v in value), key=jsontext.dumps)
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
-        return [plain_json(v, f"{where}/{i}") for i, v in enumerate(value)]
+        return [_plain(v, f"{where}/{i}", left) for i, v in enumerate(value)]
     raise _none(f"a `{type(value).__name__}`", where)
 
 
@@ -127,6 +136,12 @@ def json_of(value: Any) -> tuple[Any, str]:
             value = bytes(value).decode("utf-8")
         except UnicodeDecodeError:
             raise NotJsonError("bytes that are no UTF-8 text") from None
+    try:
+        within_bounds(value)
+    except InputError as bad:
+        raise NotJsonError(bad.message) from None
+    except Exception as bad:  # noqa: BLE001 - a foreign mapping's own code
+        raise NotJsonError(f"a `{type(value).__name__}` that cannot be read ({type(bad).__name__})") from None
     try:
         return jsontext.exact(value)
     except InputError:
