@@ -170,3 +170,28 @@ def count_in(name: str, given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise InputError(f"`{given}` is no count", where=name, fix="a whole number, 1 or more")
     return given
+
+
+def typed(name: str, given: object, kind: type, *, none: bool = False) -> None:
+    """Refuse a value of another type than its parameter has.
+
+    Raises:
+        InputError: it is of another type.
+    """
+    if isinstance(given, kind) or (none and given is None):
+        return
+    what = {str: "text", bool: "True or False"}[kind]
+    raise InputError(
+        f"a {type(given).__name__} is not {what}", where=name, fix=f"give {what}" + (", or None" if none else "")
+    )
+
+
+def turn_in(given: object) -> int:
+    """Return the number of a turn.
+
+    Raises:
+        InputError: it is none, or more than 64 bits long.
+    """
+    if isinstance(given, bool) or not isinstance(given, int) or not -(2**63) <= given < 2**63:
+        raise InputError(f"a {type(given).__name__} that is no turn", where="turn", fix="a whole number of 64 bits")
+    return given

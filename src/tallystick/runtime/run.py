@@ -21,7 +21,7 @@ from tallystick.runtime.calls import Calls
 from tallystick.runtime.closing import Closing, stop_outcome
 from tallystick.runtime.drivers import Steps, Wait, Write, adrive, drive
 from tallystick.runtime.journal import Journal
-from tallystick.runtime.known import callable_named, seconds_in, tool_named
+from tallystick.runtime.known import callable_named, seconds_in, tool_named, turn_in, typed
 from tallystick.runtime.outcome import Finish, Outcome, Status
 from tallystick.runtime.pending import Pending, pending
 from tallystick.runtime.proposals import Proposal, exact_args, is_coroutine
@@ -175,7 +175,7 @@ class Run(Statements):
             timeout: seconds to wait for the tool; None waits for ever. Default: the guard's.
 
         Raises:
-            InputError: `fn` is a coroutine function; use `acall`.
+            InputError: `fn` is a coroutine function (use `acall`), or a parameter has another type than it says.
         """
         proposal = self._proposal(
             tool, args, fn, args_text=args_text, native_id=native_id, turn=turn, wish=wish,
@@ -288,7 +288,7 @@ class Run(Statements):
             truncated: the turn that says so was cut by length.
 
         Raises:
-            InputError: another outcome.
+            InputError: another outcome, or a text that is none. Claims that are none are rejected like any others.
         """
         return drive(self.finish_steps(text, claims, outcome, declared_by=declared_by, truncated=truncated))
 
@@ -316,6 +316,9 @@ class Run(Statements):
         truncated: bool = False,
     ) -> Steps[Finish]:
         """Return what `finish` does as steps for a driver of one's own."""
+        typed("text", text, str)
+        typed("declared_by", declared_by, str)
+        typed("truncated", truncated, bool)
         known = stop_outcome(outcome)
         return self._closing.finish(text, claims, known, declared_by=declared_by, truncated=truncated)
 
@@ -378,8 +381,22 @@ class Run(Statements):
         *,
         timeout: float | Default | None,
         args_text: str | None,
-        **rest: Any,
+        native_id: str | None,
+        turn: int | None,
+        wish: str,
+        idempotency_key: str | None,
+        complete: bool,
     ) -> Proposal:
+        typed("tool", tool, str)
+        typed("args_text", args_text, str, none=True)
+        typed("native_id", native_id, str, none=True)
+        typed("idempotency_key", idempotency_key, str, none=True)
+        typed("wish", wish, str)
+        typed("complete", complete, bool)
+        if turn is not None:
+            turn_in(turn)
+        if fn is not None:
+            callable_named(tool, fn)
         exact, text, problem, dispatch = exact_args(args, args_text)
         if fn is not None:
             self._calls.tools.setdefault(tool, fn)
@@ -395,7 +412,11 @@ class Run(Statements):
             problem=problem,
             fn=fn,
             timeout=seconds,
-            **rest,
+            native_id=native_id,
+            turn=turn,
+            wish=wish,
+            idempotency_key=idempotency_key,
+            complete=complete,
         )
 
     def _end(self, reason: str) -> Status:
