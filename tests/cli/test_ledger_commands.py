@@ -215,3 +215,13 @@ def test_one_damaged_run_does_not_hide_the_others_from_recheck(cli: Cli, ledger:
     assert "error" in done.json["runs"][0]
     assert done.json["runs"][0]["reproduces"] is False
     assert "run r cannot be rechecked: " in cli("recheck", ledger).out
+
+
+def test_one_is_one(cli: Cli, tmp_path: Path) -> None:
+    """A run of one event and one of several are counted in words that fit."""
+    file = tmp_path / "one.db"
+    store = SQLiteStore(file)
+    filled(store, "r", (started(),))
+    store.close()
+    assert "run r, 1 event, " in cli("verify", file).out
+    assert "run r, 1 event, unsigned" in cli("export", file, "r", "-o", tmp_path / "x", "--unsigned").out

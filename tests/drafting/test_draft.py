@@ -266,3 +266,20 @@ def test_words_of_a_description_cannot_get_out_of_their_comment(tmp_path: Path) 
     assert list(contract.tools) == ["look"]
     assert "\x1b" not in written
     assert all(line.isprintable() for line in written.split("\n"))
+
+
+def test_the_texts_an_argument_may_be_are_a_remark_that_can_be_made_a_requirement(tmp_path: Path) -> None:
+    """A contract's types know no choice of texts; the remark has the expression that does."""
+    properties = {"cabin": {"enum": ["eco", 'the "b"']}, "level": {"type": "integer", "enum": [1, 2]}}
+    tool = {"name": "book_flight", "inputSchema": {"type": "object", "properties": properties, "required": ["cabin"]}}
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"tools": [tool]}))
+    text = draft([file]).text
+    [said] = [line for line in text.splitlines() if "is declared as one of" in line]
+    fact = said.split("`fact: ")[1].split("`")[0]
+    assert fact == 'args.cabin in ["eco", "the \\"b\\""]'
+    demanded = f"{text.rstrip()}\n    requires:\n      - {json.dumps({'id': 'cabin', 'fact': fact})}\n"
+    [requirement] = contracts.parse(demanded).tools["book_flight"].requires
+    assert requirement.expr is not None
+    assert requirement.expr.evaluate({"args": {"cabin": "eco"}}) is True
+    assert requirement.expr.evaluate({"args": {"cabin": "first"}}) is False

@@ -63,7 +63,9 @@ def export(
             }
         )
         return
-    console.say(f"{out}: run {run}, {end.seq} events, {'unsigned' if unsigned else f'signed by {end.key}'}")
+    console.say(
+        f"{out}: run {run}, {console.counted(end.seq, 'event')}, {'unsigned' if unsigned else f'signed by {end.key}'}"
+    )
     if public:
         console.say(f"verify it with: tallystick verify {out} --key {public}")
 
@@ -124,6 +126,7 @@ def _print(result: Verification) -> None:
     if any(flaw.code == "file.damaged" for flaw in result.problems):
         console.say(f"{said}: the file is damaged", style=style)
     else:
-        console.say(f"{said}: run {result.run or '?'}, {result.events} events, head {result.head[:16]}", style=style)
+        events = console.counted(result.events, "event")
+        console.say(f"{said}: run {result.run or '?'}, {events}, head {result.head[:16]}", style=style)
     for flaw in result.problems:
         console.say(f"  {flaw}")

@@ -75,7 +75,7 @@ def mine(
     live = sum(rule["in_force"] for rule in mined.report["rules"])
     console.note(
         f"{len(mined.report['trajectories'])} good of {mined.report['chosen_from']} trajectories; "
-        f"{live} rules in force of {len(mined.report['rules'])} weighed"
+        f"{console.counted(live, 'rule')} in force of {len(mined.report['rules'])} weighed"
     )
     for note in mined.notes:
         console.note(note)

@@ -72,7 +72,8 @@ def _print(result: Recheck | _Unread) -> None:
     exempt = f", {result.exempt} of the runtime's own not made again" if result.exempt else ""
     said = "reproduces" if result.reproduces else "does not reproduce"
     style = "green" if result.reproduces else "bold red"
-    console.say(f"run {result.run} {said}: {result.compared} decisions compared{exempt}", style=style)
+    compared = console.counted(result.compared, "decision")
+    console.say(f"run {result.run} {said}: {compared} compared{exempt}", style=style)
     for other in result.differences:
         console.say(
             f"  event {other.seq}, {other.what}: {other.message}: recorded `{other.recorded}`, now `{other.recomputed}`"

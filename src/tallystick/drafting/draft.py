@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -96,6 +97,8 @@ def sheet_of(specs: Mapping[str, ToolSpec], title: str) -> tuple[Sheet, list[str
         _say_effect(tool, spec, because)
         args = args_of(spec)
         tool.put("args", {arg: text for arg, (text, _) in args.items()}, args_remark(args) if writes else "")
+        if writes:
+            tool.remarks += _choices(spec)
         addressed = _entities(spec, args, writes)
         _address(tool, sheet, addressed, guess=not spec.targets)
         _pages(tool, spec)
@@ -142,6 +145,17 @@ def args_remark(args: Mapping[str, tuple[str, bool]]) -> str:
     """Return the remark about amounts: a JSON Schema knows no currency."""
     amounts = [a for a, (text, _) in args.items() if is_amount(a) and text.split()[-1] in ("decimal", "integer")]
     return f"decide: is {', '.join(f'`{a}`' for a in amounts)} money? write `money(EUR)`" if amounts else ""
+
+
+def _choices(spec: ToolSpec) -> list[str]:
+    """Return a remark for each argument that is declared to be one of a few texts, which no type of a contract says."""
+    found = []
+    for arg, schema in properties_of(spec).items():
+        texts = schema.get("enum")
+        if is_identifier(arg) and isinstance(texts, list) and texts and all(isinstance(t, str) for t in texts):
+            listed = ", ".join(json.dumps(t, ensure_ascii=False) for t in texts)
+            found.append(f"decide: `{arg}` is declared as one of a few; `fact: args.{arg} in [{listed}]` demands that")
+    return found
 
 
 def noun_of(spec: ToolSpec) -> str:
