@@ -97,3 +97,10 @@ def test_bad_choices_are_one_line(cli: Cli, options: tuple[str, ...], words: str
     assert done.code == 2
     assert words in done.err
     assert done.out == ""
+
+
+@pytest.mark.parametrize("beside", [["--limit", "3"], ["--check"], ["--model", "scripted:correct"]])
+def test_nothing_given_beside_a_listing_is_passed_over_in_silence(cli: Cli, beside: list[str]) -> None:
+    done = cli("eval", "evidence", "--list", *beside)
+    assert (done.code, done.out) == (2, "")
+    assert beside[0] in done.err

@@ -108,6 +108,8 @@ def evidence(
     agents with a stated fault test the evaluator and the gate; they are named so everywhere. With --check, exits with 1
     where a path does not end as it must.
     """
+    narrowing = {"--model": model, "--protocol": protocol, "--limit": limit, "--arm": arm, "--seed": seed, "--out": out}
+    _alone(list_=list_, check=check, given=[name for name, value in narrowing.items() if value is not None])
     if list_:
         return _list(json=json)
     if check:
@@ -151,6 +153,22 @@ def _list(*, json: bool) -> int:
     else:
         console.say(composition_text(told).rstrip("\n"))
     return 0 if told["manifest_ok"] else 1
+
+
+def _alone(*, list_: bool, check: bool, given: list[str]) -> None:
+    """Refuse what would be passed over in silence: the whole suite is listed or checked, and nothing is run beside.
+
+    Raises:
+        InputError: --list or --check stands beside each other or beside an option that only a run uses.
+    """
+    mine = "--list" if list_ else "--check"
+    others = [*(["--check"] if list_ and check else []), *given]
+    if (list_ or check) and others:
+        raise InputError(
+            f"`{mine}` is about the whole suite, so {', '.join(others)} would do nothing",
+            where=mine,
+            fix="leave it out",
+        )
 
 
 def _check(*, json: bool) -> int:
