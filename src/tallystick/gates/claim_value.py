@@ -19,7 +19,7 @@ from tallystick.gates.claim_evidence import DONE, EXISTS, Record, records
 from tallystick.gates.claim_reads import complete, items_of
 from tallystick.model import jsontext
 from tallystick.model.decision import Reason
-from tallystick.model.pointer import MISSING, resolve
+from tallystick.model.pointer import MISSING, resolve, split
 from tallystick.model.proposal import Claim
 from tallystick.model.values import EXACT, EntityRef, Money, Quantity, Type, decimal_of, same
 from tallystick.view import ReceiptRecord, View
@@ -196,7 +196,7 @@ def _states_unit(value: Any) -> bool:
 def _unit(declared: Type, record: Any) -> str | None:
     if declared.unit_from is None:
         return None
-    stated = resolve(record, tuple(declared.unit_from.strip("/").split("/")))
+    stated = resolve(record, split(declared.unit_from))
     return stated if isinstance(stated, str) else None
 
 

@@ -11,7 +11,7 @@ import msgspec
 from tallystick.contracts.types import Effect, EntityType, Tool
 from tallystick.errors import TallystickError
 from tallystick.model.events import DoubtSettled, Intent, Outcome, Receipt, Sealed, Tenure
-from tallystick.model.pointer import MISSING, join, resolve, resolve_each
+from tallystick.model.pointer import MISSING, join, resolve, resolve_each, split
 from tallystick.model.values import EntityRef, same
 from tallystick.view.fold_authority import signature_problem
 from tallystick.view.keys import (
@@ -284,7 +284,7 @@ def fact_of(
     if declared is not None:
         unit = None
         if declared.unit_from is not None:
-            stated = resolve(item, tuple(declared.unit_from.strip("/").split("/")))
+            stated = resolve(item, split(declared.unit_from))
             unit = stated if isinstance(stated, str) else None
         try:
             value = declared.parse(raw, unit=unit)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
+from tallystick.contracts.exact import exact
 from tallystick.contracts.types import Contract, Effect, EntityExpr, Tool
 from tallystick.errors import ExpressionError
 from tallystick.model.canonical import canonical
@@ -139,12 +140,8 @@ def typed_args(tool: Tool, args: Mapping[str, Any]) -> Mapping[str, Any]:
     for name, kind in tool.args.items():
         if name not in typed:
             continue
-        unit = None
-        if kind.unit_from is not None:
-            stated = resolve(args, tuple(kind.unit_from.strip("/").split("/")))
-            unit = stated if isinstance(stated, str) else None
         try:
-            typed[name] = kind.parse(typed[name], unit=unit)
+            typed[name] = exact(kind, typed[name], args)
         except ValueError:
             del typed[name]
     return typed
