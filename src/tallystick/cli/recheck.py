@@ -9,8 +9,9 @@ import typer
 
 from tallystick.cli import console
 from tallystick.cli.console import Json
-from tallystick.cli.sources import SourceArgument, choose, exported, is_sqlite, reading
+from tallystick.cli.sources import SourceArgument, choose, is_sqlite, reading
 from tallystick.errors import InputError, LedgerError
+from tallystick.ledger.exported import exported
 from tallystick.runtime.recheck import Recheck
 from tallystick.runtime.recheck import recheck as recheck_run
 

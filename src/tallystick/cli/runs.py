@@ -14,9 +14,10 @@ from rich.text import Text
 
 from tallystick.cli import console, timeline
 from tallystick.cli.console import Json
-from tallystick.cli.sources import SourceArgument, choose, exported, folded, is_sqlite, reading
+from tallystick.cli.sources import SourceArgument, choose, folded, is_sqlite, reading
 from tallystick.errors import InputError
 from tallystick.gates.stage import Stage, Standing, stage_of
+from tallystick.ledger.exported import exported
 from tallystick.ledger.store import Store
 from tallystick.model.events import Sealed
 from tallystick.model.plaintext import printable

@@ -8,10 +8,10 @@ from pathlib import Path
 from tallystick.contracts import load_task, task_text
 from tallystick.errors import InputError, LedgerError
 from tallystick.model.events import Started
-from tallystick.runtime.frozen import frozen_in
 from tallystick.runtime.guard import Guard
 from tallystick.runtime.listing import Listed, listed, standing_text, unanswered
 from tallystick.view import View
+from tallystick.view.frozen import frozen_in
 
 
 def check_same_task(guard: Guard, run: str, task: Path) -> None:

@@ -20,12 +20,12 @@ from tallystick.ledger.store import Store
 from tallystick.model.canonical import digest
 from tallystick.model.events import SEMANTICS, Started, Tenure
 from tallystick.runtime.bounds import Bounds
-from tallystick.runtime.frozen import frozen_in
 from tallystick.runtime.heartbeat import Heartbeat
 from tallystick.runtime.journal import RUNTIME, Clock, Journal
 from tallystick.runtime.known import count_in, seconds_in, tools_in
 from tallystick.runtime.run import Run
 from tallystick.runtime.secrets import run_key
+from tallystick.view.frozen import frozen_in
 
 LEASE_SECONDS: Final = 60.0
 REFUSAL_BUDGET: Final = 50

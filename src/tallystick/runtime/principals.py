@@ -19,12 +19,12 @@ from tallystick.ledger.store import Store
 from tallystick.model.events import Approval, DoubtSettled, Lifted, Settled, Started, Tenure, args_digest
 from tallystick.model.signing import sign
 from tallystick.model.values import EntityRef
-from tallystick.runtime.frozen import frozen_in
 from tallystick.runtime.journal import RUNTIME, Clock, Journal, stamp
 from tallystick.runtime.letters import Signed, collect, send
 from tallystick.runtime.pending import Pending, pending
 from tallystick.runtime.proposals import exact_args
 from tallystick.view import View
+from tallystick.view.frozen import frozen_in
 
 TAKE_SECONDS = 30.0
 

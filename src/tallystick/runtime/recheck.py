@@ -22,8 +22,8 @@ from tallystick.model.events import SEMANTICS, Blob, Ended, Intent, Refusal, Sea
 from tallystick.model.proposal import Call, Stop, StopOutcome
 from tallystick.runtime.calls import RUNTIME_CODES
 from tallystick.runtime.claims import claims_in
-from tallystick.runtime.frozen import frozen_in
 from tallystick.view import View
+from tallystick.view.frozen import frozen_in
 from tallystick.view.state import when
 
 
