@@ -212,8 +212,8 @@ class Chain:
 
 
 def _texts_match(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Contract and task texts, stored beside their SHA-256; both empty where there is none."""
-    for name in ("contract", "task"):
+    """Texts of contract, task and certificate, stored beside their SHA-256; both empty where there is none."""
+    for name in ("contract", "task", "statement"):
         text, stated = body.get(name), body.get(name + "_sha256")
         if stated is None or (text == "" and stated == ""):
             continue

@@ -286,6 +286,29 @@ class StopDecided(Body, frozen=True, kw_only=True, tag="stop.decided"):
     truncated: bool = False  # the turn that says so was cut by length
 
 
+class Issued(Body, frozen=True, kw_only=True, tag="certificate.issued"):
+    """The certificate of a stop that was just accepted. It counts only where the run then ended CERTIFIED."""
+
+    statement: str  # the in-toto Statement, canonical JSON text
+    statement_sha256: str
+
+
+class StopAnswered(Body, frozen=True, kw_only=True, tag="stop.answered"):
+    """What the loop made of a refused stop, or of a call after one: go on, or stuck and why.
+
+    It follows from the events before it and the limits it states, so a recheck counts again.
+    """
+
+    answer: Literal["CONTINUE", "STUCK"]
+    reason: str = ""  # stable dotted code, for STUCK
+    refused: Int = 0  # refused stops so far
+    same: Int = 0  # times in a row that this very stop was refused with nothing new in the record
+    calls: Int = 0  # calls proposed since the first refused stop
+    turns: Int = 0  # assistant turns those calls came in, where turns were told
+    unchanged: Int = 0  # reads in a row that said what they had said before
+    limits: list[list[str]] = []  # [name, value] pairs the answer was given under
+
+
 class Tenure(Body, frozen=True, kw_only=True, tag="tenure"):
     """A writer took the run's lease. A new epoch puts every open intent in doubt."""
 
@@ -325,8 +348,8 @@ class Ended(Body, frozen=True, kw_only=True, tag="run.ended"):
 
 AnyBody = (
     Started | Said | Intent | Receipt | Refusal | Confirmation | Approval | Raised | Lifted | Obliged | Settled | Wish
-    | DoubtSettled | Stated | SchemaChanged | ContractChanged | Reported | StopDecided | Tenure | Damage
-    | OperationClosed | ChildRun | Ended
+    | DoubtSettled | Stated | SchemaChanged | ContractChanged | Reported | StopDecided | Issued | Tenure
+    | Damage | OperationClosed | ChildRun | Ended
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Claims as a ledger keeps them with a stop, and back, so that a stop can be judged again."""
+"""Claims as callers give them, made plain exact values; `view.stops` keeps them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, get_args
 
 from tallystick.errors import InputError
 from tallystick.model import jsontext
-from tallystick.model.canonical import canonical
 from tallystick.model.proposal import Claim, Quantifier
 from tallystick.model.values import EntityRef
 from tallystick.runtime.copies import within_bounds
@@ -75,44 +74,3 @@ def exact_value(value: Any, where: str) -> Any:
         return jsontext.loads(jsontext.dumps(value))
     except InputError as bad:
         raise InputError(bad.message, where=where) from None
-
-
-def claims_text(claims: Iterable[Claim]) -> str:
-    """Return the canonical JSON text of claims; values are kept as JSON text of their own, digit for digit."""
-    return canonical(
-        [
-            {
-                "slot": c.slot,
-                "subject": [c.subject.kind, c.subject.id] if c.subject is not None else None,
-                "field": c.field,
-                "value": jsontext.dumps(c.value),
-                "quantifier": c.quantifier,
-                "cites": list(c.cites),
-                "as_of": c.as_of,
-            }
-            for c in claims
-        ]
-    ).decode("utf-8")
-
-
-def claims_in(text: str) -> tuple[Claim, ...]:
-    """Return the claims that `claims_text` wrote.
-
-    Raises:
-        InputError: it wrote something else.
-    """
-    try:
-        return tuple(
-            Claim(
-                slot=c["slot"],
-                subject=EntityRef(*c["subject"]) if c["subject"] is not None else None,
-                field=c["field"],
-                value=jsontext.loads(c["value"]),
-                quantifier=c["quantifier"],
-                cites=tuple(c["cites"]),
-                as_of=c["as_of"],
-            )
-            for c in jsontext.loads(text)
-        )
-    except (TypeError, KeyError, AttributeError) as bad:
-        raise InputError(f"not recorded claims: {type(bad).__name__} {bad}") from None

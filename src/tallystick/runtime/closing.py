@@ -17,10 +17,11 @@ from tallystick.model.events import ChildRun, Ended, StopDecided
 from tallystick.model.proposal import Claim, Stop, StopOutcome
 from tallystick.runtime.bounds import Bounds, fingerprint, stop_fingerprint
 from tallystick.runtime.calls import Calls
-from tallystick.runtime.claims import claims_of, claims_text
+from tallystick.runtime.claims import claims_of
 from tallystick.runtime.drivers import Steps, Write
 from tallystick.runtime.journal import RUNTIME, Journal, stamp
 from tallystick.runtime.outcome import Finish, Status
+from tallystick.view.stops import claims_text
 
 if TYPE_CHECKING:
     from tallystick.runtime.guard import Guard

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -19,12 +19,12 @@ from tallystick.gates.stop import final_status, may_stop
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict, decision_of
 from tallystick.model.events import SEMANTICS, Blob, Ended, Intent, Refusal, Sealed, Started, StopDecided
-from tallystick.model.proposal import Call, Stop, StopOutcome
+from tallystick.model.proposal import Call
 from tallystick.runtime.calls import RUNTIME_CODES
-from tallystick.runtime.claims import claims_in
 from tallystick.view import View
 from tallystick.view.frozen import frozen_in
 from tallystick.view.state import when
+from tallystick.view.stops import stop_of
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,18 +153,10 @@ class _Again:
 
     def _stop(self, body: StopDecided, seq: int) -> None:
         recorded = decision_of(body.decision)
-        now = when(body.now)
-        if now is None or body.outcome not in get_args(StopOutcome):
+        stop = stop_of(body)
+        if stop is None:
             self._differ(seq, "done", recorded.verdict, "", "the stop does not say when it was decided, or its outcome")
             return
-        stop = Stop(
-            now=now,
-            claims=claims_in(body.claims),
-            text=body.text,
-            outcome=body.outcome,  # type: ignore[arg-type]  # checked above
-            declared_by=body.declared_by,
-            truncated=body.truncated,
-        )
         decision = may_stop(self.view, self.contract, stop)
         self._compare(seq, "done", recorded, decision)
         self.accepted = decision if decision.verdict is Verdict.ACCEPT else None
