@@ -348,8 +348,8 @@ class Ended(Body, frozen=True, kw_only=True, tag="run.ended"):
 
 AnyBody = (
     Started | Said | Intent | Receipt | Refusal | Confirmation | Approval | Raised | Lifted | Obliged | Settled | Wish
-    | DoubtSettled | Stated | SchemaChanged | ContractChanged | Reported | StopDecided | Issued | Tenure
-    | Damage | OperationClosed | ChildRun | Ended
+    | DoubtSettled | Stated | SchemaChanged | ContractChanged | Reported | StopDecided | Issued | StopAnswered
+    | Tenure | Damage | OperationClosed | ChildRun | Ended
 )  # fmt: skip
 
 
