@@ -287,10 +287,11 @@ def _parse_quantity(type_: Type, value: Any, unit: str | None) -> Quantity:
     if isinstance(value, Quantity):
         return value
     stated = unit or type_.unit
+    if isinstance(value, str) and len(words := value.split()) == 2 and stated in (None, words[1]):
+        # A text that names its unit is in that unit, whatever scale bare numbers are written in.
+        return Quantity(decimal_of(words[0]), words[1])
     if stated is None:
         raise ValueError("a quantity without a unit")
-    if isinstance(value, str) and len(value.split()) == 2 and value.split()[1] == stated:
-        value = value.split()[0]
     number = decimal_of(value)
     if type_.scale:
         with localcontext(EXACT):
