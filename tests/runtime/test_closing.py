@@ -31,7 +31,7 @@ def test_an_accepted_stop_certifies_and_says_so_in_two_events(guard: Guard) -> N
         run.call("get_invoice", READ)
         finish = run.finish("paid", [claim], declared_by="framework")
         assert (finish.accepted, finish.status, run.status) == (True, "CERTIFIED", "CERTIFIED")
-        assert str(finish).startswith("accepted")
+        assert str(finish).startswith("COMPLETE")
     assert (ended(guard, "r").status, ended(guard, "r").outcome) == ("CERTIFIED", "acted")
     stop = events_of(guard, "r")[-2].body
     assert isinstance(stop, StopDecided)

@@ -118,8 +118,13 @@ def _plain_sentence(body: ev.AnyBody, tools: Mapping[str, str]) -> str:  # one r
             return f"schema of {body.tool} is not the reviewed one: {body.sha256[:12]}"
         case ev.ContractChanged():
             return f"contract changed to {body.contract_sha256[:12]} by {body.principal}"
+        case ev.StopAnswered():
+            why = f" ({body.reason})" if body.reason else ""
+            return f"answered: {body.answer}{why}; refused stop {body.refused}, calls since the first {body.calls}"
         case ev.Reported():
             return f"agent reports: {_clip(body.stage or body.text)}"
+        case ev.Issued():
+            return f"certificate {body.statement_sha256[:12]} bound to the record and verified"
         case ev.Tenure():
             return f"writer {body.holder} took epoch {body.epoch}{' by force' if body.forced else ''}"
         case ev.Damage():

@@ -24,7 +24,7 @@ from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict
 from tallystick.model.events import Blob, Intent, Receipt, args_digest
 from tallystick.model.proposal import Call
-from tallystick.runtime.bounds import Bounds, fingerprint
+from tallystick.runtime.bounds import OF_CALLS, OWN, Bounds, fingerprint, why_stuck
 from tallystick.runtime.copies import copied
 from tallystick.runtime.drivers import Steps, Wait, Write
 from tallystick.runtime.execution import Execution, Ran
@@ -41,7 +41,7 @@ from tallystick.view import ReceiptRecord, effect_of
 
 MAX_QUERIES: Final = 3
 """Status queries made for one proposal before it is answered with what is still in doubt."""
-RUNTIME_CODES: Final = frozenset({"args.not_json", "args.secret", "args.signature", "tool.unknown"})
+RUNTIME_CODES: Final = OF_CALLS | {"args.not_json", "args.secret", "args.signature", "tool.unknown"}
 """Codes of recorded refusals that the runtime itself makes; every other recorded decision is a gate's."""
 
 
@@ -206,6 +206,11 @@ class Calls:
         if tool is not None and tool.idempotency_arg is not None:
             self._add_key(proposal, tool.idempotency_arg)
         call, kept, raw = call_of(proposal, tool, now, self.key)
+        spent = None if proposal.own else self.bounds.before_call(proposal.turn)
+        if spent is not None:
+            decision = refusal(spent, why_stuck(spent), "a new run")
+            ticket.answer = self._refuse(proposal, call, kept, raw, decision, spent)
+            return
         decision = may_act(view, self.contract, call)
         if decision.verdict is Verdict.ADMIT:
             fn = proposal.fn or self.tools.get(proposal.tool)
@@ -309,7 +314,15 @@ class Calls:
 
     # ------------------------------------------------------------------ not admitted
 
-    def _refuse(self, proposal: Proposal, call: Call, kept: Blob, raw: Blob | None, decision: Decision) -> Outcome:
+    def _refuse(
+        self,
+        proposal: Proposal,
+        call: Call,
+        kept: Blob,
+        raw: Blob | None,
+        decision: Decision,
+        spent: str | None = None,
+    ) -> Outcome:
         view = self.journal.view
         recorded: ReceiptRecord | None = None
         lost: LostAnswer | None = None
@@ -317,12 +330,12 @@ class Calls:
         if again:
             recorded, lost = handed_back(view, decision)
         # Asking again while a person is asked is no loop; it is bounded by the budget of refusals alone.
-        loops = not (again or proposal.own or awaits_principal(view, self.contract, decision))
-        mark = fingerprint(call.tool, args_digest(call.args), decision.codes) if loops else ""
+        loops = not (again or awaits_principal(view, self.contract, decision))
+        mark = OWN if proposal.own else fingerprint(call.tool, args_digest(call.args), decision.codes) if loops else ""
         at = stamp(call.now)
         body = refusal_body(proposal, kept, raw, decision, mark, at)
         self.journal.append(body, RUNTIME, durable=False, at=at)
-        stuck = None if proposal.own else self.bounds.count(mark, view.evidence_seq)
+        stuck = spent if spent is not None or proposal.own else self.bounds.after_refusal(mark)
         return Outcome(
             tool=call.tool,
             decision=decision,
@@ -342,7 +355,7 @@ class Calls:
         mark = fingerprint(proposal.tool, kept.sha256, decision.codes)
         self.journal.append(refusal_body(proposal, kept, None, decision, mark, now), RUNTIME, durable=False)
         seen = self.journal.view.evidence_seq
-        stuck = self.bounds.count(mark, seen)
+        stuck = self.bounds.after_refusal(mark)
         ended = self.end(stuck) if stuck is not None else None
         warning = "" if stuck is not None else self.bounds.warning(mark, seen)
         return Outcome(tool=proposal.tool, decision=decision, ended=ended, warning=warning)

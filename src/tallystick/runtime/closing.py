@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 
@@ -15,9 +15,10 @@ from tallystick.gates.stop import final_status, may_stop
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.events import ChildRun, Ended, StopDecided
 from tallystick.model.proposal import Claim, Stop, StopOutcome
-from tallystick.runtime.bounds import Bounds, fingerprint, stop_fingerprint
+from tallystick.runtime.bounds import OF_CALLS, Bounds
 from tallystick.runtime.calls import Calls
 from tallystick.runtime.claims import claims_of
+from tallystick.runtime.deficits import deficits
 from tallystick.runtime.drivers import Steps, Write
 from tallystick.runtime.journal import RUNTIME, Journal, stamp
 from tallystick.runtime.outcome import Finish, Status
@@ -47,6 +48,10 @@ def stop_outcome(given: object) -> StopOutcome:
 def rejection(code: str, message: str, reverses: str) -> Decision:
     """Return the runtime's own rejection of a stop that no gate could be asked about."""
     return Decision(verdict=Verdict.REJECT, reasons=(Reason(code=code, message=message, reverses=reverses),))
+
+
+UNREAD: Final = "claims.not_json"
+"""Code of the runtime's own rejection of a stop; every other recorded stop was judged by the gate."""
 
 
 class Closing:
@@ -79,8 +84,12 @@ class Closing:
             given = claims_of(claims)
             written = claims_text(given)
         except InputError as bad:
-            decision = rejection("claims.not_json", f"the claims cannot be read: {bad}", bad.fix or "JSON values")
-            unread: Finish = yield Write(lambda: self._unread(decision))
+            unreadable = rejection(UNREAD, f"the claims cannot be read: {bad}", bad.fix or "JSON values")
+            unread: Finish = yield Write(
+                lambda: self._decide(
+                    text, (), claims_text(()), outcome, declared_by=declared_by, truncated=truncated, given=unreadable
+                )
+            )
             return unread
         if self._journal.view.doubts and not truncated:
             yield from self.queries()
@@ -89,23 +98,19 @@ class Closing:
         )
         return answer
 
-    def _unread(self, decision: Decision) -> Finish:
-        """Reject claims no gate can be asked about; saying them again and again is a loop like any other."""
-        with self._journal.lock:
-            if self._calls.closed() is not None:
-                return Finish(decision=decision, status=self._calls.status)
-            said = fingerprint("\nfinish", "", decision.codes)
-            stuck = self._bounds.count(said, self._journal.view.evidence_seq)
-            return self._rejected(decision, said, stuck)
-
-    def _rejected(self, decision: Decision, said: str, stuck: str | None) -> Finish:
-        if stuck is not None:
-            try:
-                return Finish(decision=decision, status=self.end(stuck))
-            except LedgerError:  # it cannot be recorded now; the next stop tries again
-                return Finish(decision=decision)
-        warning = self._bounds.warning(said, self._journal.view.evidence_seq)
-        return Finish(decision=decision, warning=warning)
+    def _answer(self, decision: Decision) -> Finish:
+        """Answer a refused stop that was just recorded: go on with what is missing, or the run is stuck and ends."""
+        bounds = self._bounds
+        missing = deficits(self._journal.view, self._contract, decision)
+        stuck = bounds.after_stop()
+        try:
+            self._journal.append(bounds.answer(stuck), RUNTIME, durable=False)
+            if stuck is not None:
+                status = self.end(stuck)
+                return Finish(decision=decision, deficits=missing, status=status, reason=stuck)
+        except LedgerError:  # it cannot be recorded now; the next stop tries again
+            return Finish(decision=decision, deficits=missing)
+        return Finish(decision=decision, deficits=missing, warning=bounds.stop_warning())
 
     def _decide(
         self,
@@ -116,13 +121,15 @@ class Closing:
         *,
         declared_by: str,
         truncated: bool,
+        given: Decision | None = None,
     ) -> Finish:
+        """Decide and record; `given` is the rejection of claims no gate can be asked about."""
         journal = self._journal
         with journal.lock:
             closed = self._calls.closed()
             if closed is not None:
                 decision = rejection(closed.codes[0], closed.reasons[0].message, closed.reasons[0].reverses)
-                return Finish(decision=decision, status=self._calls.status)
+                return self._unrecorded(decision, self._calls.status)
             try:
                 self._calls.catch_up()
                 self._ask_children()
@@ -130,7 +137,7 @@ class Closing:
                 stop = Stop(
                     now=now, claims=claims, text=text, outcome=outcome, declared_by=declared_by, truncated=truncated
                 )
-                decision = may_stop(journal.view, self._contract, stop)
+                decision = given or may_stop(journal.view, self._contract, stop)
                 at = stamp(now)
                 body = StopDecided(
                     claims=written,
@@ -145,14 +152,17 @@ class Closing:
                 if decision.verdict is Verdict.ACCEPT:
                     status, reason = final_status(journal.view, self._contract, decision)
                     self._append_end(status, outcome if status == "CERTIFIED" else "", reason)
-                    return Finish(decision=decision, status=status)
-                said = stop_fingerprint(body, decision.codes)
-                return self._rejected(decision, said, self._bounds.count(said, journal.view.evidence_seq))
+                    return Finish(decision=decision, status=status, reason=reason)
+                return self._answer(decision)
             except LedgerError as bad:
                 message = f"the ledger cannot record this stop: {bad.message}"
-                return Finish(decision=rejection("ledger.unavailable", message, bad.fix or "a working ledger"))
+                return self._unrecorded(rejection("ledger.unavailable", message, bad.fix or "a working ledger"))
             except InputError as bad:
-                return Finish(decision=rejection("stop.unwritable", f"the stop cannot be recorded: {bad.message}", ""))
+                return self._unrecorded(rejection("stop.unwritable", f"the stop cannot be recorded: {bad.message}", ""))
+
+    def _unrecorded(self, decision: Decision, status: Status | None = None) -> Finish:
+        missing = deficits(self._journal.view, self._contract, decision)
+        return Finish(decision=decision, deficits=missing, status=status, reason=decision.codes[0] if status else "")
 
     def queries(self) -> Steps[tuple[str, ...]]:
         """Make the status query of every call in doubt once; return the ids of those still in doubt."""
@@ -172,6 +182,8 @@ class Closing:
         Raises:
             LedgerError: the end cannot be recorded.
         """
+        if reason in OF_CALLS:
+            self._journal.append(self._bounds.answer(reason), RUNTIME, durable=False)
         status, why = final_status(self._journal.view, self._contract)
         self._append_end(status, "", why if status != "UNCERTIFIED" else reason)
         return status

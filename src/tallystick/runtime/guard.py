@@ -19,7 +19,7 @@ from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
 from tallystick.model.canonical import digest
 from tallystick.model.events import SEMANTICS, Started, Tenure
-from tallystick.runtime.bounds import Bounds
+from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.heartbeat import Heartbeat
 from tallystick.runtime.journal import RUNTIME, Clock, Journal
 from tallystick.runtime.known import count_in, seconds_in, tools_in
@@ -28,8 +28,12 @@ from tallystick.runtime.secrets import run_key
 from tallystick.view.frozen import frozen_in
 
 LEASE_SECONDS: Final = 60.0
-REFUSAL_BUDGET: Final = 50
-SAME_REFUSAL_LIMIT: Final = 2
+_LIMITS: Final = Limits()
+REFUSAL_BUDGET: Final = _LIMITS.refusals
+SAME_REFUSAL_LIMIT: Final = _LIMITS.same
+STOP_BUDGET: Final = _LIMITS.stops
+CALLS_AFTER_STOP: Final = _LIMITS.calls
+POLL_BUDGET: Final = _LIMITS.polls
 PATIENCE: Final = 30.0
 
 
@@ -115,8 +119,14 @@ class Guard:
         ledger: path of the ledger file (made when missing), a store, or None to keep runs in memory only.
         tools: tool name → callable, sync or async. More can be registered on a run.
         timeout: seconds to wait for a tool; None waits for ever. After it, a write is in doubt.
-        refusal_budget: refusals after which a run ends.
+        refusal_budget: refusals after which a run ends, of calls and stops together.
         same_refusal_limit: times the same proposal may be refused with nothing new in the record.
+        stop_budget: refused stops after which a run ends.
+        calls_after_stop: calls an agent may propose after its first refused stop; None: no limit.
+        turns_after_stop: assistant turns with calls after the first refused stop, where `turn` is told; None: no limit.
+        poll_budget: reads in a row that say what they said before, after which a run ends; None: no limit.
+        poll_interval: seconds after which the same read with the same answer is no sign of a circle; None: such a read
+            is none only where the contract or the record waits for it.
         patience: seconds an identical parallel call waits for the first one's receipt before it is held.
         lease_seconds: how long after this process was killed another may take a run over; renewed while it lives.
         clock: returns the present instant, with a time zone; default the machine's.
@@ -137,6 +147,11 @@ class Guard:
         timeout: float | None = None,
         refusal_budget: int = REFUSAL_BUDGET,
         same_refusal_limit: int = SAME_REFUSAL_LIMIT,
+        stop_budget: int = STOP_BUDGET,
+        calls_after_stop: int | None = CALLS_AFTER_STOP,
+        turns_after_stop: int | None = None,
+        poll_budget: int | None = POLL_BUDGET,
+        poll_interval: float | None = None,
         patience: float = PATIENCE,
         lease_seconds: float = LEASE_SECONDS,
         clock: Clock | None = None,
@@ -145,6 +160,13 @@ class Guard:
     ) -> None:
         count_in("refusal_budget", refusal_budget)
         count_in("same_refusal_limit", same_refusal_limit)
+        count_in("stop_budget", stop_budget)
+        after = {"calls_after_stop": calls_after_stop, "turns_after_stop": turns_after_stop, "poll_budget": poll_budget}
+        for name, given in after.items():
+            if given is not None:
+                count_in(name, given)
+        if poll_interval is not None:
+            seconds_in("poll_interval", poll_interval, or_none="no interval")
         seconds_in("lease_seconds", lease_seconds)
         seconds_in("patience", patience, zero=True)
         if timeout is not None:
@@ -160,8 +182,15 @@ class Guard:
         else:
             self.store = ledger
         self.timeout = timeout
-        self.refusal_budget = refusal_budget
-        self.same_refusal_limit = same_refusal_limit
+        self.limits = Limits(
+            refusals=refusal_budget,
+            same=same_refusal_limit,
+            stops=stop_budget,
+            calls=calls_after_stop,
+            turns=turns_after_stop,
+            polls=poll_budget,
+            interval=poll_interval,
+        )
         self.patience = patience
         self.lease_seconds = lease_seconds
         self.clock = clock or utc_now
@@ -212,7 +241,8 @@ class Guard:
             parent=parent.id if parent is not None else None,
         )
         lease = self.store.acquire(name, self.holder, self.clock(), self.lease_seconds)
-        journal = Journal(self.store, lease, self.contract, frozen, self.clock)
+        bounds = Bounds(self.limits)
+        journal = Journal(self.store, lease, self.contract, frozen, self.clock, bounds)
         try:
             key = run_key(self.store, name, self.contract)
             # First the parent knows of its child, then there is one: no child is ever forgotten.
@@ -223,7 +253,7 @@ class Guard:
         except BaseException:
             self.store.release(lease)
             raise
-        return self._made(journal, self.contract, self._bounds(), key, parent)
+        return self._made(journal, self.contract, bounds, key, parent)
 
     def resume(self, run_id: str, *, force: bool = False, parent: Run | None = None, frozen: bool = False) -> Run:
         """Take up a run that an earlier tenure left or lost.
@@ -256,10 +286,10 @@ class Guard:
                 fix="give the guard that contract, or `resume(..., frozen=True)` to go on under the run's own",
             )
         lease = self.store.acquire(run_id, self.holder, self.clock(), self.lease_seconds, force)
-        journal = Journal(self.store, lease, contract, task, self.clock)
-        bounds = self._bounds()
+        bounds = Bounds(self.limits)
+        journal = Journal(self.store, lease, contract, task, self.clock, bounds)
         try:
-            journal.load(lambda sealed, view: bounds.replay(sealed.event.body, view.evidence_seq))
+            journal.load()
             if journal.view.ended is not None:
                 raise InputError(f"the run `{run_id}` has ended: {journal.view.ended.status}", fix="start a new run")
             key = run_key(self.store, run_id, contract)
@@ -293,9 +323,6 @@ class Guard:
         frozen = replace(frozen, principals=(*frozen.principals, *(p for p in inherited if p.id not in named)))
         # Read back through its own text: a resumed run must be judged by exactly the same task.
         return load_task(task_text(frozen), self.contract)
-
-    def _bounds(self) -> Bounds:
-        return Bounds(self.refusal_budget, self.same_refusal_limit)
 
     def _made(self, journal: Journal, contract: Contract, bounds: Bounds, key: bytes | None, parent: Run | None) -> Run:
         self.heartbeat.add(journal)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol
 
 from tallystick.contracts.types import Contract, Task
 from tallystick.errors import LedgerError, StaleWriterError
@@ -18,6 +18,18 @@ from tallystick.model.events import ENVELOPE_VERSION, GENESIS, Actor, AnyBody, E
 from tallystick.view import View
 
 Clock = Callable[[], datetime]
+
+
+class Follower(Protocol):
+    """Something else that is folded from the run's events beside the view."""
+
+    def reset(self) -> None:
+        """Start anew: the run is folded again from its first event."""
+
+    def take(self, sealed: Sealed, view: View) -> None:
+        """Fold the next event, which `view` has folded already."""
+
+
 RUNTIME: Final = Actor(role="runtime", id="guard")
 EXECUTOR: Final = Actor(role="executor", id="guard")
 HOST: Final = Actor(role="host", id="host")
@@ -38,9 +50,18 @@ class Journal:
         lock: held while deciding and appending, so that both are one critical section.
         broken: code of why nothing more may be proposed in this tenure (`lease.lost`, `ledger.broken`), else "".
         signatures: signatures of principals' events already in the record; the same letter never counts twice.
+        follower: is folded along with the view, if there is one.
     """
 
-    def __init__(self, store: Store, lease: Lease, contract: Contract, task: Task, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        lease: Lease,
+        contract: Contract,
+        task: Task,
+        clock: Clock,
+        follower: Follower | None = None,
+    ) -> None:
         self.store = store
         self.lease = lease
         self.run = lease.run
@@ -48,14 +69,15 @@ class Journal:
         self.lock = threading.RLock()
         self.broken = ""
         self.signatures: set[str] = set()
+        self.follower = follower
         self._contract = contract
         self._task = task
         self.view = View(contract, task, run=lease.run)
         self._seq, self._digest = 0, GENESIS
         self._unsure = False
 
-    def load(self, each: Callable[[Sealed, View], None] | None = None) -> None:
-        """Fold the run from its first event; `each` sees every event right after it was folded.
+    def load(self) -> None:
+        """Fold the run from its first event.
 
         Raises:
             LedgerError: the store cannot be read, or what it holds is not a chain.
@@ -63,12 +85,14 @@ class Journal:
         view = View(self._contract, self._task, run=self.run)
         head = Head()
         signatures: set[str] = set()
+        if self.follower is not None:
+            self.follower.reset()
         for sealed in self.store.events(self.run):
             view.apply(sealed)
             _note_signature(sealed.event.body, signatures)
             head = Head(seq=sealed.event.seq, digest=sealed.digest)
-            if each is not None:
-                each(sealed, view)
+            if self.follower is not None:
+                self.follower.take(sealed, view)
         self.view, self.signatures, self._unsure = view, signatures, False
         self._seq, self._digest = head.seq, head.digest
 
@@ -113,6 +137,8 @@ class Journal:
                 self.broken = self.broken or "lease.lost"
                 raise
             self.view.apply(sealed)
+            if self.follower is not None:
+                self.follower.take(sealed, self.view)
             _note_signature(body, self.signatures)
             self._seq, self._digest = event.seq, sealed.digest
             self._unsure = False

@@ -8,9 +8,11 @@ from typing import Any, Literal, NoReturn
 from tallystick.errors import TallystickError
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Reason, Verdict
+from tallystick.runtime.deficits import Deficit
 from tallystick.runtime.results import NotJsonError, json_of
 
 Status = Literal["CERTIFIED", "IN_DOUBT", "BLOCKED", "UNCERTIFIED"]
+Answer = Literal["COMPLETE", "CONTINUE", "STUCK"]
 
 
 def refusal(code: str, message: str, reverses: str, *, where: str = "") -> Decision:
@@ -184,16 +186,22 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finish:
-    """The answer to "I am done".
+    """The answer to "I am done": COMPLETE, CONTINUE with what is missing, or STUCK.
+
+    `str()` is the text for the agent: the answer and one line for each deficit, and nothing else.
 
     Attributes:
-        decision: the stop gate's decision.
+        decision: the stop gate's decision, with everything.
+        deficits: what is missing; none where it was accepted.
         status: the run's final status, once it has one; None while the run goes on.
+        reason: why the run ended, as a stable dotted code; "" while it goes on.
         warning: what one more refusal would do, where it would end the run; else "".
     """
 
     decision: Decision
+    deficits: tuple[Deficit, ...] = ()
     status: Status | None = None
+    reason: str = ""
     warning: str = ""
 
     @property
@@ -201,28 +209,35 @@ class Finish:
         """Whether the run is over because the gate accepted this stop."""
         return self.status == "CERTIFIED" and self.decision.positive
 
+    @property
+    def answer(self) -> Answer:
+        """COMPLETE: accepted. CONTINUE: the run goes on, close the deficits. STUCK: it has ended without acceptance."""
+        if self.accepted:
+            return "COMPLETE"
+        return "CONTINUE" if self.status is None else "STUCK"
+
     def __str__(self) -> str:
         if self.accepted:
-            return "accepted: the run has ended, CERTIFIED."
-        lines = [f"not accepted ({self.decision.verdict})."]
-        for reason in self.decision.reasons:
-            lines.append(f"- {reason.code}: {reason.message}.")
-            if reason.reverses:
-                lines.append(f"  What would help: {reason.reverses}.")
+            return "COMPLETE: accepted, the run has ended CERTIFIED."
         if self.status is not None:
-            lines.append(f"The run has ended: {self.status}.")
-        elif self.warning:
+            lines = [f"STUCK: not accepted, and the run has ended {self.status} ({self.reason})."]
+        else:
+            lines = ["CONTINUE: not accepted, because of what follows."]
+        lines += [f"- {deficit}" for deficit in self.deficits]
+        if self.warning:
             lines.append(f"Take care: {self.warning}.")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         told: dict[str, Any] = {
-            "guard": str(self.decision.verdict),
+            "decision": self.answer,
             "accepted": self.accepted,
-            "reasons": reasons_json(self.decision.reasons),
+            "deficits": [deficit.to_json() for deficit in self.deficits],
             "status": self.status,
         }
+        if self.reason:
+            told["reason"] = self.reason
         if self.warning:
             told["warning"] = self.warning
         return told

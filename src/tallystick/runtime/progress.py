@@ -28,18 +28,14 @@ from tallystick.view.outcome import markers
 class Progress:
     """A fold over a run's events.
 
-    Args:
-        interval: seconds after which the same read may be asked again without counting as a circle; None: none.
-
     Attributes:
-        moved: seq of the last event that was new, or was legitimate waiting.
         unchanged: reads in a row that said what they had said before, waiting or not.
     """
 
-    def __init__(self, interval: float | None = None) -> None:
-        self.interval = interval
-        self.moved = 0
+    def __init__(self) -> None:
         self.unchanged = 0
+        self._moved = 0
+        self._repeats: list[tuple[int, float]] = []  # (seq, seconds since it was last asked) since then
         self._answers: dict[tuple[str, str], tuple[tuple[str, ...], datetime | None]] = {}
 
     def take(self, sealed: Sealed, view: View) -> None:
@@ -53,9 +49,22 @@ class Progress:
         if view.evidence_seq == sealed.event.seq:
             self._new(sealed.event.seq)
 
+    def moved(self, interval: float | None = None) -> int:
+        """Return the seq of the last event that was new, or was legitimate waiting.
+
+        Args:
+            interval: seconds after which the same read may be asked again without counting as a circle; None: never.
+        """
+        spaced = (seq for seq, gap in reversed(self._repeats) if interval is not None and gap >= interval)
+        return next(spaced, self._moved)
+
     def _new(self, seq: int) -> None:
-        self.moved = seq
+        self._move(seq)
         self.unchanged = 0
+
+    def _move(self, seq: int) -> None:
+        self._moved = seq
+        self._repeats.clear()
 
     def _receipt(self, record: ReceiptRecord, call: CallRecord, view: View) -> None:
         if call.effect == "write" and record.outcome in ("ok", "partial"):
@@ -69,13 +78,10 @@ class Progress:
             self._new(record.seq)
             return
         self.unchanged += 1
-        if self._spaced(before[1], record.observed_at) or is_waiting(view, view.contract, call, record):
-            self.moved = record.seq
-
-    def _spaced(self, before: datetime | None, now: datetime | None) -> bool:
-        if self.interval is None or before is None or now is None:
-            return False
-        return (now - before).total_seconds() >= self.interval
+        if is_waiting(view, view.contract, call, record):
+            self._move(record.seq)
+        elif before[1] is not None and record.observed_at is not None:
+            self._repeats.append((record.seq, (record.observed_at - before[1]).total_seconds()))
 
 
 def is_waiting(view: View, contract: Contract, call: CallRecord, record: ReceiptRecord) -> bool:

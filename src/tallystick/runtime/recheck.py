@@ -18,9 +18,11 @@ from tallystick.gates.act import may_act
 from tallystick.gates.stop import final_status, may_stop
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict, decision_of
-from tallystick.model.events import SEMANTICS, Blob, Ended, Intent, Refusal, Sealed, Started, StopDecided
+from tallystick.model.events import SEMANTICS, Blob, Ended, Intent, Refusal, Sealed, Started, StopAnswered, StopDecided
 from tallystick.model.proposal import Call
+from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.calls import RUNTIME_CODES
+from tallystick.runtime.closing import UNREAD
 from tallystick.view import View
 from tallystick.view.frozen import frozen_in
 from tallystick.view.state import when
@@ -114,6 +116,7 @@ class _Again:
         self.exempt = 0
         self.differences: list[Difference] = []
         self.accepted: Decision | None = None
+        self.bounds = Bounds(Limits())
 
     def take(self, sealed: Sealed) -> None:
         body, seq = sealed.event.body, sealed.event.seq
@@ -123,9 +126,12 @@ class _Again:
             self._refusal(body, seq)
         elif isinstance(body, StopDecided):
             self._stop(body, seq)
+        elif isinstance(body, StopAnswered):
+            self._answered(body, seq)
         elif isinstance(body, Ended) and self.view.ended is None:
             self._ended(body, seq)
         self.view.apply(sealed)
+        self.bounds.take(sealed, self.view)
 
     def _intent(self, body: Intent, seq: int) -> None:
         if self.view.started is not None and self.view.started.format is not None:
@@ -153,6 +159,9 @@ class _Again:
 
     def _stop(self, body: StopDecided, seq: int) -> None:
         recorded = decision_of(body.decision)
+        if recorded.codes == (UNREAD,):
+            self.exempt += 1
+            return
         stop = stop_of(body)
         if stop is None:
             self._differ(seq, "done", recorded.verdict, "", "the stop does not say when it was decided, or its outcome")
@@ -160,6 +169,20 @@ class _Again:
         decision = may_stop(self.view, self.contract, stop)
         self._compare(seq, "done", recorded, decision)
         self.accepted = decision if decision.verdict is Verdict.ACCEPT else None
+
+    def _answered(self, body: StopAnswered, seq: int) -> None:
+        """What the loop made of a refused stop follows from what was refused and what has come in since."""
+        self.compared += 1
+        try:
+            again = self.bounds.recheck(body)
+        except InputError as bad:
+            self._differ(seq, "done", body.answer, "", bad.message)
+            return
+        for name in body.__struct_fields__:
+            if getattr(body, name) != getattr(again, name):
+                before, after = f"{body.answer} {body.reason}", f"{again.answer} {again.reason}"
+                self._differ(seq, "done", before.strip(), after.strip(), f"another {name} is counted")
+                return
 
     def _ended(self, body: Ended, seq: int) -> None:
         """A status may be worse than what the record supports (a run that was left), never better."""

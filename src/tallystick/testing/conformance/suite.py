@@ -219,15 +219,15 @@ class AdapterConformance:
         told = bench.drive(lambda _: _calls(Ask(id=f"a{next(numbers)}", tool="lend", args=LEND)))
         assert bench.world.ran == []
         assert bench.run.status == "UNCERTIFIED"
-        assert told.turns <= bench.guard.same_refusal_limit + 1
-        assert bench.kinds().count("refusal") == bench.guard.same_refusal_limit
+        assert told.turns <= bench.guard.limits.same + 1
+        assert bench.kinds().count("refusal") == bench.guard.limits.same
 
     def test_a_model_that_repeats_a_refused_final_text_is_ended_honestly(self, harness: Harness) -> None:
         """Retry cap of the end: and the text is never shown as a success."""
         bench = Bench(harness)
         told = bench.drive(lambda _: Turn(final=LastWord(text="Done!")))
         assert bench.run.status == "UNCERTIFIED"
-        assert told.turns <= bench.guard.same_refusal_limit + 1
+        assert told.turns <= bench.guard.limits.same + 1
         if "holds_text" in harness.features:
             assert told.shown == []
 
