@@ -38,7 +38,7 @@ from typing import Any, Final
 
 from tallystick import Guard
 from tallystick.contracts import Contract, load
-from tallystick.evals.evidence.intervals import wilson
+from tallystick.evals.common.intervals import wilson
 from tallystick.gates.scope import named_by
 from tallystick.model.decision import Decision
 from tallystick.runtime.run import Run

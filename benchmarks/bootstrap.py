@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tallystick.evals.evidence.intervals import bootstrap
+from tallystick.evals.common.intervals import bootstrap
 from timing import Ratio, Timing, as_json, interleaved, table
 
 ROWS, CLUSTERS, REPLICATES = 50_400, 12, 10_000

@@ -35,7 +35,7 @@ from state_bench import labels_in
 from tallystick.audit import Report, Tools, audit_trace
 from tallystick.contracts import Contract, load
 from tallystick.errors import TallystickError
-from tallystick.evals.evidence.intervals import wilson
+from tallystick.evals.common.intervals import wilson
 from tallystick.traces.state_bench import now_beside, trace_of
 from tallystick.view import effect_of, judge
 

@@ -30,7 +30,7 @@ from typing import Any
 from mining import FOLDS, folds_of
 from tallystick.audit import Report, Tools, audit_bytes, audit_paths
 from tallystick.errors import TallystickError
-from tallystick.evals.evidence.intervals import wilson
+from tallystick.evals.common.intervals import wilson
 
 KEYS = ("failing", "passing", "failing_flagged", "passing_flagged")
 

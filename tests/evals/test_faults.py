@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tallystick.evals.common.intervals import bootstrap, wilson
 from tallystick.evals.evidence.case import Case
-from tallystick.evals.evidence.intervals import bootstrap, wilson
 from tallystick.evals.evidence.room import Room
 from tallystick.evals.evidence.score import Score, score
 from tallystick.evals.evidence.scripted import FAULTS, MEASURED_BY, Fault, Scripted, applies

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import InputError
-from tallystick.evals.evidence.draw import Draw
-from tallystick.evals.evidence.intervals import bootstrap, wilson
+from tallystick.evals.common.draw import Draw
+from tallystick.evals.common.intervals import bootstrap, wilson
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tallystick.contracts import load
+from tallystick.evals.common.draw import Draw
 from tallystick.evals.evidence import recorded
 from tallystick.evals.evidence.case import ACTING, Case
 from tallystick.evals.evidence.contract import contract
-from tallystick.evals.evidence.draw import Draw
 from tallystick.evals.evidence.paths import Step, reference
 from tallystick.evals.evidence.room import Room
 from tallystick.evals.evidence.score import score

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tallystick.evals.common.draw import Draw
 from tallystick.evals.evidence.case import (
     ActionSpec,
     Case,
@@ -16,7 +17,6 @@ from tallystick.evals.evidence.case import (
     Records,
     Source,
 )
-from tallystick.evals.evidence.draw import Draw
 from tallystick.evals.evidence.plan import Slot
 from tallystick.evals.evidence.records import LABEL, Cast
 from tallystick.evals.evidence.schemas import action_schema, read_schema, submit_schema

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
+from tallystick.evals.common.draw import Draw
+from tallystick.evals.common.intervals import Interval, wilson
 from tallystick.evals.evidence.case import Case
 from tallystick.evals.evidence.corrupt import corruptions
-from tallystick.evals.evidence.draw import Draw
 from tallystick.evals.evidence.episode import Call
-from tallystick.evals.evidence.intervals import Interval, wilson
 from tallystick.evals.evidence.manifest import suite
 from tallystick.evals.evidence.paths import actions, alternative, end, lazy, reads, reference
 from tallystick.evals.evidence.plan import SEED

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from tallystick.evals.common.draw import Draw
 from tallystick.evals.evidence.case import ActionSpec, Case, Evidence, Reader, Table
-from tallystick.evals.evidence.draw import Draw
 from tallystick.evals.evidence.manifest import suite
 from tallystick.evals.evidence.plan import SEED
 from tallystick.evals.evidence.schemas import read_schema

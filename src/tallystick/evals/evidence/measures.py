@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from tallystick.evals.common.intervals import Interval, bootstrap, wilson
 from tallystick.evals.evidence.case import ACTING, PROTOCOLS
-from tallystick.evals.evidence.intervals import Interval, bootstrap, wilson
 from tallystick.evals.evidence.score import Score
 
 _INTERACTIVE: Final = ("V0", "V1", "V2", "V3")

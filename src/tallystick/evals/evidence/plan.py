@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
+from tallystick.evals.common.draw import Draw
 from tallystick.evals.evidence.case import Protocol
-from tallystick.evals.evidence.draw import Draw
 from tallystick.evals.evidence.world import DOMAINS, World, world
 
 SEED: Final = "tallystick-evidence-1"

@@ -15,9 +15,9 @@ import msgspec
 
 from tallystick.audit.contract import moments
 from tallystick.contracts.types import Contract, Requirement
+from tallystick.evals.common.intervals import Interval, wilson
 from tallystick.evals.evidence.case import SUBMIT, Case
 from tallystick.evals.evidence.episode import Call, Episode
-from tallystick.evals.evidence.intervals import Interval, wilson
 from tallystick.evals.evidence.score import Score, score
 from tallystick.gates.act import may_act
 from tallystick.model.decision import Decision

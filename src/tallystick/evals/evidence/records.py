@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from tallystick.evals.common.draw import Draw
 from tallystick.evals.evidence.case import Table
-from tallystick.evals.evidence.draw import Draw
 from tallystick.evals.evidence.world import Action, Alias, Kind, Need, World
 from tallystick.model.values import decimal_of
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 import yaml
 
 from tallystick.errors import InputError
+from tallystick.evals.common.intervals import numpy
 from tallystick.evals.evidence.case import PROTOCOLS, Case
 from tallystick.evals.evidence.client import InfrastructureError, Session, connect
 from tallystick.evals.evidence.derived import sets
 from tallystick.evals.evidence.episode import Episode
-from tallystick.evals.evidence.intervals import numpy
 from tallystick.evals.evidence.isolated import play
 from tallystick.evals.evidence.kept import EPISODES, append, load, read_episodes
 from tallystick.evals.evidence.manifest import list_composition, stored

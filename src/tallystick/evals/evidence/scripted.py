@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
+from tallystick.evals.common.draw import Draw
 from tallystick.evals.evidence.case import ACTING, Case
-from tallystick.evals.evidence.draw import Draw
 from tallystick.evals.evidence.paths import Step, actions, end, reads
 
 Fault = Literal["none", "acts_early", "stops_early", "wrong_entity", "drops_result"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tallystick.evals.common.draw import Draw
 from tallystick.evals.evidence.case import ActionSpec
-from tallystick.evals.evidence.draw import Draw
 from tallystick.evals.evidence.world import World
 
 if TYPE_CHECKING:
