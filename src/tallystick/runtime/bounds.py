@@ -64,7 +64,7 @@ class Limits:
     def pairs(self) -> list[list[str]]:
         """Return them as the record keeps them; what has no limit is left out."""
         given = ((f.name, getattr(self, f.name)) for f in fields(self))
-        return [[name, str(value)] for name, value in given if value is not None]
+        return [[n, str(float(v) if n == "interval" else v)] for n, v in given if v is not None]
 
 
 def limits_of(pairs: Sequence[Sequence[str]]) -> Limits:
@@ -201,10 +201,10 @@ class Bounds:
 
     def stop_warning(self) -> str:
         """Return what the next refused stop would do, where it would end the run, else ""; asked after `after_stop`."""
-        if self.same + 1 >= self.limits.same:
-            return "the same again, with nothing new in the record, ends the run"
-        last = self.refused + 1 >= self.limits.stops or self.spent + 1 >= self.limits.refusals
-        return "the next refused stop ends the run" if last else ""
+        if self.refused + 1 >= self.limits.stops or self.spent + 1 >= self.limits.refusals:
+            return "the next refused stop ends the run"
+        same = self.same + 1 >= self.limits.same
+        return "the same again, with nothing new in the record, ends the run" if same else ""
 
     def before_call(self, turn: int | None = None) -> str | None:
         """Return the code to end the run for before another call, or None while there may be one.

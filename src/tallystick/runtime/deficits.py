@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tallystick.contracts.types import Contract, Slot
+from tallystick.contracts.terms import facts, sources
+from tallystick.contracts.types import Contract, Slot, Tool
 from tallystick.gates.claim_slot import slot_of
 from tallystick.gates.derive import scope_of_slot
 from tallystick.gates.stage import call_for
@@ -15,7 +16,7 @@ from tallystick.model import jsontext
 from tallystick.model.certificate import Check
 from tallystick.model.decision import Decision, Read, Reason
 from tallystick.model.values import same
-from tallystick.view import View
+from tallystick.view import ReceiptRecord, View
 
 _CHECKS: Final[Mapping[str, Check]] = {
     "coverage.open": "claim_coverage",
@@ -121,18 +122,31 @@ def _deficit(view: View, contract: Contract, reason: Reason) -> Deficit:
 
 
 def _reads(view: View, contract: Contract, slot: Slot) -> tuple[Read, ...]:
-    """Return the read a slot is derived from, unless the record has its answer already."""
-    tool = contract.tools.get(slot.derive.tool or "")
-    if tool is None or tool.effect != "read":
-        return ()
+    """Return the reads a slot is derived from, those left out whose answer the record has already."""
     scope, problem = scope_of_slot(view, slot)
-    args: dict[str, Any] = {}
-    for expr in tool.target:
-        ref = expr.id.refs[0] if len(expr.id.refs) == 1 else ()
-        if problem is None and scope is not None and expr.kind == scope.kind and len(ref) == 2 and ref[0] == "args":
-            args[ref[1]] = [scope.id] if expr.each else scope.id
-    for receipt in view.receipts_of(tool.name):
-        made = receipt.call
-        if receipt.good and made is not None and all(same(made.args.get(name), value) for name, value in args.items()):
-            return ()
-    return (Read(tool=tool.name, args=jsontext.dumps(args)),)
+    found = []
+    for tool in _tools(contract, slot):
+        args: dict[str, Any] = {}
+        for expr in tool.target:
+            ref = expr.id.refs[0] if len(expr.id.refs) == 1 else ()
+            if problem is None and scope is not None and expr.kind == scope.kind and len(ref) == 2 and ref[0] == "args":
+                args[ref[1]] = [scope.id] if expr.each else scope.id
+        if not any(_answers(receipt, args) for receipt in view.receipts_of(tool.name)):
+            found.append(Read(tool=tool.name, args=jsontext.dumps(args)))
+    return tuple(found)
+
+
+def _tools(contract: Contract, slot: Slot) -> list[Tool]:
+    """Return the reads whose results a slot's derivation names, or yield the facts it names."""
+    named = {source.tool for _, source in sources(slot.derive.term)}
+    if slot.entity is not None:
+        wanted = {ref[1] for part in facts(slot.derive.term) for ref in part.expr.refs if len(ref) > 1}
+        for tool in contract.tools.values():
+            if any(y.kind == slot.entity.kind and not wanted.isdisjoint(y.fields) for y in tool.yields):
+                named.add(tool.name)
+    return [tool for tool in contract.tools.values() if tool.name in named and tool.effect == "read"]
+
+
+def _answers(receipt: ReceiptRecord, args: Mapping[str, Any]) -> bool:
+    made = receipt.call
+    return receipt.good and made is not None and all(same(made.args.get(name), value) for name, value in args.items())
