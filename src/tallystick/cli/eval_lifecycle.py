@@ -1,0 +1,247 @@
+"""`tallystick eval lifecycle`: the frozen suite of progress reports, its studies, and what was kept of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tallystick.cli import console
+from tallystick.cli.console import Json
+from tallystick.cli.eval import _key
+from tallystick.errors import InputError
+from tallystick.model import jsontext
+
+_REPLY_SECONDS = 600
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="Who is asked: `scripted:NAME[:P]`, `local`, `local:NAME`, or a model's name with --base-url.",
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1."),
+]
+KeyEnv = Annotated[
+    str | None,
+    typer.Option("--api-key-env", metavar="NAME", help="Environment variable that holds the endpoint's key."),
+]
+Tongue = Annotated[
+    str,
+    typer.Option("--language", metavar="L", help="zh, or en: English runs are studies of their own, never pooled."),
+]
+MaxTokens = Annotated[int, typer.Option("--max-tokens", metavar="N", help="Longest reply of a model, in tokens.")]
+Temperature = Annotated[
+    float | None,
+    typer.Option("--temperature", metavar="T", help="Of a model; the endpoint's own where it is left out."),
+]
+Probes = Annotated[
+    int, typer.Option("--probes", metavar="N", help="Short requests first; 18 of 20 must be answered, by that model.")
+]
+
+
+def lifecycle(
+    study: Annotated[
+        str | None,
+        typer.Option(
+            "--study",
+            metavar="NAME",
+            help="main, five_arms, breadth, negative, obligations, demand, thinking, bundle or crossed.",
+        ),
+    ] = None,
+    model: Model = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Count the distinct stimuli of every study and check them; run nothing.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="DIR", help="Score the replies kept in a folder; ask nobody.")
+    ] = None,
+    base_url: BaseUrl = None,
+    api_key_env: KeyEnv = None,
+    arm: Annotated[
+        list[str] | None, typer.Option("--arm", metavar="NAME", help="Only this arm of the study; repeatable.")
+    ] = None,
+    language: Tongue = "zh",
+    repetitions: Annotated[
+        int | None,
+        typer.Option("--repetitions", metavar="N", help="Of each stimulus; the study's own number by default."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="At most N stimuli, taken evenly over scenarios.")
+    ] = None,
+    max_tokens: MaxTokens = 512,
+    temperature: Temperature = None,
+    thinking_on: Annotated[
+        str | None,
+        typer.Option(
+            "--thinking-on", metavar="JSON", help="Request fields that switch thinking on, for the thinking study."
+        ),
+    ] = None,
+    thinking_off: Annotated[
+        str | None, typer.Option("--thinking-off", metavar="JSON", help="Request fields that switch it off.")
+    ] = None,
+    probes: Probes = 20,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Keep every reply here; an interrupted run goes on from it."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Measure whether progress reports come where they are due, and name the stage that the runtime's record implies.
+
+    Stimuli are frozen, gold is derived from state before any reply is read, and raw replies are kept, so --report can
+    score them again. With --list, exits with 1 where a stimulus is not the frozen one.
+    """
+    if list_:
+        _only("--list", study=study, model=model, report=report, arm=arm, limit=limit, out=out)
+        return _list(language, json=json)
+    if report is not None:
+        _only("--report", study=study, model=model, arm=arm, limit=limit, out=out)
+        return _report(report, json=json)
+    if study is None or model is None or out is None:
+        raise InputError(
+            "nothing to run", where="--study", fix="--study, --model and --out together; or --list; or --report DIR"
+        )
+    from tallystick.evals.lifecycle.suite.run import Plan, run  # noqa: PLC0415 - only running needs the suite
+
+    plan = Plan(study=study, language=_language(language), arms=tuple(arm or ()), repetitions=repetitions, limit=limit)
+    plan.chosen()  # what cannot be asked is said before anything is started
+    thinking = {"on": _fields(thinking_on, "--thinking-on"), "off": _fields(thinking_off, "--thinking-off")}
+    with answering(
+        model, base_url, _key(api_key_env), max_tokens=max_tokens, temperature=temperature, thinking=thinking
+    ) as (answerer, settings):
+        run(plan, answerer, out, probes=probes, settings=settings, progress=telling("replies"))
+    console.note(f"kept in {out}")
+    return _report(out, json=json)
+
+
+def telling(what: str) -> Callable[[int, int], None]:
+    """Return what tells about every twentieth of a run on stderr."""
+
+    def tell(done: int, total: int) -> None:
+        if done % max(1, total // 20) == 0 or done == total:
+            console.note(f"{done} of {total} {what}")
+
+    return tell
+
+
+def _only(option: str, **others: Any) -> None:
+    """Refuse what would be passed over in silence.
+
+    Raises:
+        InputError: an option stands beside one that makes it do nothing.
+    """
+    given = [f"--{name}" for name, value in others.items() if value is not None]
+    if given:
+        raise InputError(f"beside `{option}`, {', '.join(given)} would do nothing", where=option, fix="leave it out")
+
+
+def _language(name: str) -> Any:
+    if name not in ("zh", "en"):
+        raise InputError(f"there is no language `{name}`", where="--language", fix="one of: zh, en")
+    return name
+
+
+def _list(language: str, *, json: bool) -> int:
+    from tallystick.evals.lifecycle.suite.manifest import listing  # noqa: PLC0415 - only this renders every study
+
+    told = listing(_language(language))
+    if json:
+        console.emit(told)
+    else:
+        for name, count in told["studies"].items():
+            console.say(f"{name:16} {count:4} distinct stimuli")
+        console.say(f"manifests {'kept' if told['manifest_ok'] else 'BROKEN: a stimulus or key is not the frozen one'}")
+    return 0 if told["manifest_ok"] else 1
+
+
+@contextlib.contextmanager
+def answering(
+    model: str,
+    base_url: str | None,
+    api_key: str | None,
+    *,
+    max_tokens: int,
+    temperature: float | None,
+    thinking: Mapping[str, Mapping[str, Any] | None] | None = None,
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield who answers stimuli, and the settings it is run with."""
+    from tallystick.evals.lifecycle.suite.reporters import is_scripted, scripted  # noqa: PLC0415
+
+    if is_scripted(model):
+        if base_url is not None:
+            raise InputError("a scripted reporter has no endpoint", where="--base-url", fix="leave it out")
+        yield scripted(model), {}
+        return
+    with deployment(
+        model, base_url, api_key, max_tokens=max_tokens, temperature=temperature, thinking=thinking
+    ) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def deployment(
+    model: str,
+    base_url: str | None,
+    api_key: str | None,
+    *,
+    max_tokens: int,
+    temperature: float | None,
+    thinking: Mapping[str, Mapping[str, Any] | None] | None = None,
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield a model behind an endpoint, served here where it is a local one, and its settings."""
+    from tallystick.evals.lifecycle.suite.asking import THINKING, Deployment  # noqa: PLC0415
+    from tallystick.models import ChatEndpoint, is_local, local_model  # noqa: PLC0415
+
+    if max_tokens < 1:
+        raise InputError(f"`{max_tokens}` is too few", where="--max-tokens", fix="1 or more")
+    toggles = {lane: (thinking or {}).get(lane) or THINKING[lane] for lane in THINKING}
+    settings = {"max_tokens": max_tokens, "temperature": temperature, "thinking": toggles}
+    with contextlib.ExitStack() as stack:
+        if is_local(model):
+            if base_url is not None:
+                raise InputError("a local model has its own endpoint", where="--base-url", fix="leave it out")
+            served = stack.enter_context(local_model(model))
+            name, asked = f"local:{served.model}", served.model
+            endpoint = ChatEndpoint(base_url=served.base_url, api_key=served.api_key, timeout=_REPLY_SECONDS)
+        elif base_url is None:
+            raise InputError(
+                f"the model `{model}` needs an endpoint", where="--model",
+                fix="name one with --base-url, or use `local` or `scripted:NAME`",
+            )  # fmt: skip
+        else:
+            name = asked = model
+            endpoint = ChatEndpoint(base_url=base_url, api_key=api_key, timeout=_REPLY_SECONDS)
+        yield (
+            Deployment(
+                name=name, asked=asked, endpoint=endpoint, max_tokens=max_tokens, temperature=temperature,
+                thinking=toggles,
+            ),
+            settings,
+        )  # fmt: skip
+
+
+def _fields(text: str | None, option: str) -> Mapping[str, Any] | None:
+    if text is None:
+        return None
+    found = jsontext.loads(text, where=option)
+    if not isinstance(found, dict):
+        raise InputError("not a JSON object", where=option, fix='such as {"reasoning_effort": "high"}')
+    return found
+
+
+def _report(folder: Path, *, json: bool) -> int:
+    from tallystick.evals.lifecycle.suite.report import report, text  # noqa: PLC0415 - only this scores
+
+    told = report(folder)
+    if json:
+        console.emit(told)
+    else:
+        console.say(text(told).rstrip("\n"))
+    return 0
