@@ -105,5 +105,5 @@ def judge(
 
 
 def vocabulary(row: Row) -> tuple[str, ...]:
-    """Return the values a row's protocol knows: the four stages, and the constant of an arm that asks for one (ours)."""
+    """Return the values a row's protocol knows: the four stages, and an arm's constant (ours)."""
     return STAGES if row.expected is None or row.expected in STAGES else (*STAGES, row.expected)
