@@ -1,0 +1,212 @@
+"""Numbers, dates and identifiers of a statement against the record: the right value, of the right field, of whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Final
+
+from tallystick.prose.facts import Fact
+from tallystick.prose.grounds import Case, Ground
+from tallystick.prose.matching import is_moneylike, read, states
+from tallystick.prose.reading import Mention
+from tallystick.prose.subjects import NOBODY, Subject
+from tallystick.prose.words import GENERIC, stems_of, widened
+
+_HEADS: Final = {
+    "refund": frozenset({"refund"}), "refunded": frozenset({"refund"}), "fee": frozenset({"fee", "surcharge", "charge"}),
+    "fees": frozenset({"fee", "surcharge", "charge"}), "surcharge": frozenset({"fee", "surcharge", "charge"}),
+    "credit": frozenset({"credit", "goodwill", "compens", "refund"}), "discount": frozenset({"discount", "sav", "promo", "off"}),
+    "voucher": frozenset({"voucher"}), "compensation": frozenset({"compens", "voucher", "credit"}),
+    "tax": frozenset({"tax"}), "deposit": frozenset({"deposit"}), "subtotal": frozenset({"subtot", "subtotal"}),
+    "goodwill": frozenset({"goodwill"}), "balance": frozenset({"balanc", "balance", "remain"}), "penalty": frozenset({"penalti", "fee"}),
+}  # fmt: skip
+_WORD: Final = re.compile(r"[a-z]+")
+_NUMBERS: Final = frozenset({"money", "number", "percent", "quantity", "duration", "ordinal"})
+
+
+def labels_of(case: Case, mention: Mention) -> list[frozenset[str]]:
+    """Return stems of the words around a mention, from its clause outwards, entities and other values left out."""
+    clause = case.setting.clause(mention.start, mention.end)
+    here = case.setting.at(mention.start, mention.end)
+    found = [_stems(case, *clause), _stems(case, *here.sentence()), _stems(case, *here.line())]
+    heads: frozenset[str] = frozenset()
+    for head in here.headings():
+        heads |= _stems(case, *head)
+    return [*found, found[-1] | heads]
+
+
+def _stems(case: Case, start: int, end: int) -> frozenset[str]:
+    text = list(case.text[start:end])
+    for mention in case.all_mentions:
+        if (
+            mention.kind not in ("status", "boolean", "code", "quoted")
+            and start <= mention.start
+            and mention.end <= end
+        ):
+            text[mention.start - start : mention.end - start] = " " * (mention.end - mention.start)
+    return stems_of("".join(text)) | frozenset(
+        unit for m in case.all_mentions if start <= m.start and m.end <= end for unit in stems_of(m.noun)
+    )
+
+
+def score(label: frozenset[str], fact: Fact) -> float:
+    """Return how well words name a field: each word of the field's name counts, those around it a little."""
+    key = fact.stems - GENERIC or fact.stems
+    exact = len(key & label)
+    wide = len((key & widened(label)) - label)
+    place = len(fact.place & label)
+    return exact + 0.7 * wide + min(0.4, 0.2 * place)
+
+
+def head_of(case: Case, mention: Mention) -> frozenset[str]:
+    """Return the stems one of which must name the field of an amount: `$8 refund`, `Cancellation fee: $52`."""
+    low, high = case.setting.clause(mention.start, mention.end)
+    best, nearest = frozenset[str](), 60
+    for word in _WORD.finditer(case.text.lower(), low, high):
+        wanted = _HEADS.get(word[0])
+        if wanted is None:
+            continue
+        gap = word.start() - mention.end if word.start() >= mention.end else mention.start - word.end() + 2
+        between = case.text[min(word.end(), mention.end) : max(word.start(), mention.start)]
+        if gap < nearest and "$" not in between:
+            best, nearest = wanted, gap
+    return best
+
+
+def ground(case: Case, mention: Mention) -> Ground:
+    """Return whether a receipt states the value of a mention, for what the statement is about."""
+    holders = [(f, how) for f in case.record.facts if f.call.came != "failed" and (how := states(mention, f))]
+    if not holders:
+        return Ground(False, why=f"no receipt states `{mention.text}`")
+    if mention.kind in ("id", "code"):
+        return _identifier(case, mention, [f for f, _ in holders])
+    labels = labels_of(case, mention)
+    head = head_of(case, mention) if mention.kind == "money" else frozenset()
+    refusal = f"`{mention.text}` stands in the record, but not for this"
+    for subject in case.tiers:
+        near = [(f, how, c) for f, how in holders if (c := case.closeness(f, subject))]
+        named = False
+        for fact, how, close in sorted(near, key=lambda n: (-n[2], n[1] == "text", -n[0].call.order)):
+            if not case.stands(fact):
+                refusal = f"a newer receipt no longer states `{mention.text}`"
+                continue
+            if head and how != "text" and not head & (fact.stems | fact.place):
+                continue
+            if how == "text":
+                if _by_text(case, mention, labels, fact, close, subject):
+                    return Ground(True, (fact,))
+                continue
+            verdict = _by_field(case, mention, labels, fact, close, subject)
+            if verdict is not None:
+                return verdict
+        if subject is not NOBODY:
+            named = any(score(labels[0], f) >= 1 for f in _rivals(case, mention, subject, 2))
+        if named:
+            break
+    return Ground(False, why=refusal)
+
+
+def _kin(mention: Mention, fact: Fact) -> bool:
+    """Return whether a field holds values of the same nature as a mention."""
+    value = fact.value
+    if mention.kind in _NUMBERS:
+        if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
+            return False
+        return mention.kind != "money" or is_moneylike(fact.key)
+    if not isinstance(value, str):
+        return False
+    found = read(value)
+    return (
+        len(found) == 1
+        and found[0].kind in ("date", "datetime", "instant", "time")
+        and len(found[0].text) == len(value)
+    )
+
+
+def _rivals(case: Case, mention: Mention, subject: Subject, least: int) -> Iterator[Fact]:
+    for fact in case.record.facts:
+        if fact.call.came != "failed" and not fact.asked and _kin(mention, fact):
+            if case.closeness(fact, subject) >= least and not case.record.outdated(fact):
+                yield fact
+
+
+def _by_field(
+    case: Case, mention: Mention, labels: list[frozenset[str]], fact: Fact, close: int, subject: Subject
+) -> Ground | None:
+    """Judge one field that holds the value: the words must name it no worse than another field of the same thing."""
+    rivals = [
+        f
+        for f in _rivals(case, mention, subject, max(1, min(close, 3)))
+        if f.thing.primary == fact.thing.primary and not states(mention, f)
+    ]
+    for label in labels:
+        own = score(label, fact)
+        best = max((score(label, r) for r in rivals if r.key != fact.key), default=0.0)
+        if own >= 0.7:
+            if best > own + 0.45:
+                return None
+            if close == 1 and subject and _spoken_for(case, mention, label, subject, own):
+                return None
+            return Ground(True, (fact,))
+        if best >= 1:
+            return None
+        if own == 0 and best == 0:
+            continue
+    if close >= 2 and mention.kind == "money" and is_moneylike(fact.key):
+        return Ground(True, (fact,))
+    if close >= 2 and mention.kind in ("date", "datetime", "instant", "time", "month_day"):
+        return Ground(True, (fact,))
+    counted = fact.stems & {"quantity", "qty", "count"}
+    if close >= 2 and counted and mention.kind == "number":
+        return Ground(True, (fact,))
+    return None
+
+
+def _spoken_for(case: Case, mention: Mention, label: frozenset[str], subject: Subject, own: float) -> bool:
+    """Return whether the subject has such a field of its own, with another value."""
+    return any(score(label, f) >= own for f in _rivals(case, mention, subject, 2))
+
+
+def _by_text(
+    case: Case, mention: Mention, labels: list[frozenset[str]], fact: Fact, close: int, subject: Subject
+) -> bool:
+    """Judge a sentence in the record that contains the value: it must speak of the same, and no field otherwise."""
+    said = stems_of(str(fact.value)) | fact.stems | fact.place
+    topic = labels[0] - GENERIC - stems_of(mention.noun)
+    overlap = len(topic & widened(frozenset(said)))
+    wider = len((labels[1] - GENERIC - stems_of(mention.noun)) & said)
+    if close >= 2 and fact.thing.primary is not None and overlap >= 1:
+        return True
+    if not case.general:
+        for rival in _rivals(case, mention, subject, 2 if subject else 1):
+            key = rival.stems - GENERIC
+            if key and key <= topic | labels[1] and not states(mention, rival):
+                return False
+    return (case.general and (overlap >= 1 or wider >= 2)) or overlap >= 2
+
+
+def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
+    """Judge an id: it exists, and where its label names a field of what is spoken of, that field holds it."""
+    said = {r.value.lower() for r in mention.readings if isinstance(r.value, str)}
+    low, _ = case.setting.line()
+    label = stems_of(case.text[low : mention.start])
+    here = case.setting.at(mention.start, mention.end)
+    for start, end in (*here.headings(), *here.before()):
+        subject = case.subjects.named(case.text, start, end)
+        if not subject or any(alias.lower() in said for alternative in subject for alias in alternative):
+            continue
+        held = [
+            f for f in case.record.facts
+            if isinstance(f.value, str) and not f.asked and f.stems - GENERIC and f.stems - GENERIC <= label
+            and f.thing.primary is not None and f.thing.primary[0] != f.key and case.closeness(f, subject) >= 3
+            and f.call.came == "ok" and not f.listed
+        ]  # fmt: skip
+        if held and not any(f.value.lower() in said and case.stands(f) for f in held):
+            return Ground(False, why=f"`{mention.text}` is not what the record gives here")
+        if held:
+            return Ground(True, tuple(f for f in held if f.value.lower() in said)[-1:])
+        break
+    good = [f for f in facts if case.stands(f)] or facts
+    return Ground(True, tuple(good[-1:]))

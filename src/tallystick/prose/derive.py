@@ -1,0 +1,451 @@
+"""What follows from receipts: sums, differences, counts, comparisons, weekdays, and what is not there.
+
+Narrow on purpose: a derivation needs a word that announces it, and operands that the message itself or one field gives.
+With free choice of operands any number is the sum of some two others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from decimal import ROUND_FLOOR, Decimal
+from itertools import combinations
+from typing import Final
+
+from tallystick.prose.amounts import labels_of, score
+from tallystick.prose.facts import Fact
+from tallystick.prose.grounds import Case, Ground
+from tallystick.prose.matching import is_moneylike, read, states
+from tallystick.prose.reading import Mention
+from tallystick.prose.subjects import NOBODY
+from tallystick.prose.vocabulary import WEEKDAYS
+from tallystick.prose.words import GENERIC, stem, stems_of, tokens_of
+
+_SUM: Final = re.compile(
+    r"\b(?:total\w*|sum|combined|altogether|overall|both|together|in all|all up|comes to|works out|net|adds? up|grand)\b|=",
+    re.IGNORECASE,
+)
+_GAP: Final = re.compile(
+    r"\b(?:differen\w*|more|less|cheaper|lower|higher|additional|extra|net|remain\w*|left|sav\w*|increas\w*|decreas\w*"
+    r"|reduc\w*|missing|built into|owe|due|charged?|charge|over|under|shorter|longer|earlier|later|refund\w*|adjust\w*"
+    r"|result\w*|off|after|comes to|short|fewer|pay)\b",
+    re.IGNORECASE,
+)
+_COMPARE: Final = re.compile(
+    r"\b(?P<low>cheaper|lower|less expensive|shorter|earlier|lighter|smaller)\b"
+    r"|\b(?P<high>later|longer|higher|more expensive|pricier|heavier|larger)\b",
+    re.IGNORECASE,
+)
+MAX_OPERANDS: Final = 12
+
+
+def number(case: Case, mention: Mention) -> Ground:
+    """Return whether a number of a statement follows from receipts."""
+    low, high = case.setting.line()
+    line = case.text[low:high]
+    values = set(mention.numbers)
+    if mention.kind in ("money", "number", "quantity", "percent"):
+        for make in (_sums, _gaps, _products):
+            if make is _sums and not _SUM.search(line):
+                continue
+            if make is _gaps and not _GAP.search(line):
+                continue
+            for value, facts in make(case, mention):
+                if value in values or (make is _gaps and -value in values):
+                    return Ground(True, facts, derived=True)
+    if mention.kind in ("number", "quantity") and mention.noun:
+        counted = _counts(case, mention)
+        if counted is not None:
+            return counted
+    if mention.kind in ("duration", "quantity"):
+        spans = _durations(case, mention)
+        if spans is not None:
+            return spans
+    if mention.kind in ("number",) and not mention.noun:
+        return _listed(case, mention)
+    return Ground(False)
+
+
+def _operands(case: Case, mention: Mention) -> list[tuple[Decimal, Fact]]:
+    """Return the other amounts of the message that receipts state, each once, the nearest first."""
+    found: dict[Decimal, Fact] = {}
+    others = sorted(
+        (
+            m
+            for m in case.all_mentions
+            if m.start != mention.start and m.kind == mention.kind and m.noun == mention.noun
+        ),
+        key=lambda m: abs(m.start - mention.start),
+    )
+    for other in others[:MAX_OPERANDS]:
+        for value in other.numbers[:1]:
+            if value in found or value in mention.numbers or not value:
+                continue
+            fact = next(
+                (
+                    f for f in reversed(case.record.facts)
+                    if f.call.came != "failed" and isinstance(f.value, (int, Decimal)) and states(other, f)
+                    and (mention.kind != "money" or is_moneylike(f.key))
+                ),
+                None,
+            )  # fmt: skip
+            if fact is not None:
+                found[value] = fact
+    return list(found.items())
+
+
+def _fields(case: Case, mention: Mention) -> Iterator[tuple[str, list[Fact]]]:
+    """Yield, field by field, the facts that the words around a number name."""
+    labels = labels_of(case, mention)
+    by_key: dict[str, list[Fact]] = defaultdict(list)
+    for fact in case.record.facts:
+        if isinstance(fact.value, (int, Decimal)) and not isinstance(fact.value, bool) and fact.call.came != "failed":
+            if mention.kind == "money" and not is_moneylike(fact.key):
+                continue
+            if not fact.asked:
+                by_key[fact.key].append(fact)
+    for label in (labels[1], labels[3]):
+        for key, facts in by_key.items():
+            if score(label, facts[-1]) >= 0.7:
+                yield key, facts
+
+
+def _current(case: Case, facts: list[Fact]) -> list[Fact]:
+    """Return the newest fact of each thing."""
+    found: dict[str, Fact] = {}
+    for fact in facts:
+        if fact.thing.primary is not None and not case.record.outdated(fact) and fact.call.came == "ok":
+            found[fact.thing.primary[1]] = fact
+    return list(found.values())
+
+
+def _sums(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, ...]]]:
+    for _, facts in _fields(case, mention):
+        current = _current(case, facts)
+        if len(current) >= 2:
+            yield sum((Decimal(f.value) for f in current), Decimal(0)), tuple(current)
+            here = [f for f in current if case.closeness(f, case.subjects.named(case.text, 0, len(case.text))) >= 2]
+            if len(here) >= 2:
+                yield sum((Decimal(f.value) for f in here), Decimal(0)), tuple(here)
+    operands = _operands(case, mention)[:7]
+    for size in (2, 3, 4):
+        for chosen in combinations(operands, size):
+            yield sum((v for v, _ in chosen), Decimal(0)), tuple(f for _, f in chosen)
+
+
+def _gaps(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, ...]]]:
+    operands = _operands(case, mention)[:6]
+    for one, two in combinations(operands, 2):
+        yield one[0] - two[0], (one[1], two[1])
+    for chosen in combinations(operands, 3):
+        total = sum((v for v, _ in chosen), Decimal(0))
+        for last, _ in chosen:
+            yield total - 2 * last, tuple(f for _, f in chosen)
+    subject = case.tiers[0]
+    history: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in case.record.facts:
+        if (
+            isinstance(fact.value, (int, Decimal))
+            and not isinstance(fact.value, bool)
+            and fact.thing.primary is not None
+        ):
+            if (
+                fact.call.came != "failed"
+                and not fact.asked
+                and case.closeness(fact, subject)
+                and is_kin(mention, fact)
+            ):
+                history[fact.thing.primary[1], fact.key].append(fact)
+    for facts in history.values():
+        last = facts[-1]
+        for first in facts[:-1]:
+            if first.value != last.value:
+                yield Decimal(last.value) - Decimal(first.value), (first, last)
+
+
+def is_kin(mention: Mention, fact: Fact) -> bool:
+    """Return whether a numeric field may hold what a mention counts."""
+    return is_moneylike(fact.key) if mention.kind == "money" else not is_moneylike(fact.key)
+
+
+def _products(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, ...]]]:
+    if mention.kind != "money":
+        return
+    for thing in {id(f.thing): f.thing for f in case.record.facts}.values():
+        quantity = thing.fields.get("quantity") or thing.fields.get("qty")
+        if not isinstance(quantity, int) or isinstance(quantity, bool):
+            continue
+        for fact in case.record.facts:
+            if fact.thing is thing and is_moneylike(fact.key) and isinstance(fact.value, (int, Decimal)):
+                if any(case.closeness(fact, s) >= 2 for s in case.tiers[:1]):
+                    yield Decimal(fact.value) * quantity, (fact,)
+    labels = labels_of(case, mention)
+    topic = labels[1] - GENERIC
+    for fact in case.record.facts:
+        if not isinstance(fact.value, str) or len(fact.value) < 10:
+            continue
+        found = read(fact.value)
+        factors = [m for m in found if m.kind == "percent"]
+        times = [Decimal(m[1]) for m in re.finditer(r"\b([0-9]+(?:\.[0-9]+)?)x\b", fact.value)]
+        if not factors and not times:
+            continue
+        if len(topic & (stems_of(fact.value) | fact.stems)) < 1:
+            continue
+        bases = [v for v, _ in _operands(case, mention)]
+        bases += [n for m in found if m.kind in ("money", "number") for n in m.numbers[:1]]
+        for base in bases:
+            for percent in factors:
+                share = percent.numbers[0] / 100
+                yield base * share, (fact,)
+                yield base * (1 - share), (fact,)
+                yield (base * share).quantize(Decimal(1), rounding=ROUND_FLOOR), (fact,)
+                yield base - (base * share).quantize(Decimal(1), rounding=ROUND_FLOOR), (fact,)
+            for factor in times:
+                yield (base * factor).quantize(Decimal(1), rounding=ROUND_FLOOR), (fact,)
+
+
+def _counts(case: Case, mention: Mention) -> Ground | None:
+    """Judge a count of things: the entries of a list the noun names, or the things of such a kind."""
+    wanted = stem(mention.noun)
+    for fact in reversed(case.record.facts):
+        if fact.listed and wanted in fact.stems and fact.call.came == "ok":
+            listed = [f for f in case.record.facts if f.thing is fact.thing and f.key == fact.key]
+            if Decimal(len(listed)) in mention.numbers:
+                return Ground(True, tuple(listed[:3]), derived=True)
+    for thing in reversed(case.record.things):
+        for key, value in thing.fields.items():
+            if isinstance(value, list) and wanted in {stem(s) for s in stems_of(key.replace("_", " "))} | stems_of(key):
+                if Decimal(len(value)) in mention.numbers:
+                    fact = next((f for f in case.record.facts if f.call is thing.call), None)
+                    return Ground(True, (fact,) if fact else (), derived=True)
+    for kind, ids in case.record.kinds.items():
+        if wanted in stems_of(kind.replace("_", " ")) and Decimal(len(ids)) in mention.numbers:
+            return Ground(True, derived=True)
+    return None
+
+
+def _listed(case: Case, mention: Mention) -> Ground:
+    """Judge `all three`, `both`: so many lines of the list that follows."""
+    lines = case.setting.following_list()
+    if lines and Decimal(len(lines)) in mention.numbers:
+        return Ground(True, derived=True)
+    return Ground(False)
+
+
+def _durations(case: Case, mention: Mention) -> Ground | None:
+    """Judge a time between: two moments of one thing, exactly so long apart, or so many whole days."""
+    wanted = [r.value for r in mention.readings if isinstance(r.value, timedelta)]
+    if not wanted:
+        return None
+    label = labels_of(case, mention)[1]
+    by_thing: dict[int, list[tuple[Fact, datetime]]] = defaultdict(list)
+    for fact in case.record.facts:
+        if isinstance(fact.value, str) and fact.call.came == "ok" and 8 <= len(fact.value) <= 32:
+            moment = moment_of(fact.value)
+            if moment is not None and any(case.closeness(fact, s) >= 2 for s in case.tiers[:2]):
+                by_thing[id(fact.thing)].append((fact, moment))
+    for moments in by_thing.values():
+        for (one, a), (two, b) in combinations(moments, 2):
+            if not (score(label, one) or score(label, two)):
+                continue
+            gap = abs(a - b)
+            if any(gap == w or (w.days and not w.seconds and gap.days == w.days) for w in wanted):
+                return Ground(True, (one, two), derived=True)
+    return None
+
+
+def moment_of(text: str) -> datetime | None:
+    """Return the moment that a whole text of the record states, without its zone."""
+    found = read(text)
+    if len(found) != 1 or len(found[0].text) != len(text):
+        return None
+    value = found[0].readings[0].value
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None)
+    return datetime(value.year, value.month, value.day) if isinstance(value, date) else None  # noqa: DTZ001 - local
+
+
+def weekday(case: Case, word: str) -> Ground:
+    """Return whether a day of the week follows from a date of what is spoken of, or from working days after today."""
+    wanted = WEEKDAYS.index(word.lower())
+    for subject in case.tiers[:3]:
+        for fact in reversed(case.record.facts):
+            if (
+                isinstance(fact.value, str)
+                and 8 <= len(fact.value) <= 32
+                and case.closeness(fact, subject)
+                and case.stands(fact)
+            ):
+                moment = moment_of(fact.value)
+                if moment is not None and moment.weekday() == wanted:
+                    return Ground(True, (fact,), derived=True)
+    today = next(
+        (
+            WEEKDAYS.index(m[1].lower())
+            for text in (*case.asked, case.text)
+            if (m := re.search(rf"\btoday(?:\W{{1,3}}s| is)?\W{{1,4}}({'|'.join(WEEKDAYS)})\b", text, re.IGNORECASE))
+        ),
+        None,
+    )
+    if today is None:
+        return Ground(False, why="no receipt gives the day")
+    for subject in case.tiers[:4]:
+        for fact in reversed(case.record.facts):
+            if not case.closeness(fact, subject) or fact.call.came != "ok":
+                continue
+            days = _business_days(fact)
+            if days is not None:
+                day = today
+                for _ in range(days):
+                    day = (day + 1) % 7
+                    while day >= 5:
+                        day = (day + 1) % 7
+                if day == wanted:
+                    return Ground(True, (fact,), derived=True)
+    return Ground(False, why=f"`{word}` does not follow from any receipt")
+
+
+def _business_days(fact: Fact) -> int | None:
+    if not isinstance(fact.value, str) or "day" not in fact.value:
+        return None
+    if re.search(r"\bnext (?:business |working )?day\b", fact.value, re.IGNORECASE):
+        return 1
+    for mention in read(fact.value):
+        if mention.noun in ("business day", "day", "working day") and mention.numbers and mention.edge != "low":
+            return int(mention.numbers[0])
+    return None
+
+
+def comparison(case: Case) -> Ground | None:
+    """Return whether a comparison without a number holds between things of one kind; None where none is made."""
+    found = _COMPARE.search(case.setting.span)
+    if found is None:
+        return None
+    word = (found["low"] or found["high"]).lower()
+    in_time = word in ("later", "earlier")
+    for subject in case.tiers[:3]:
+        for fact in reversed(case.record.facts):
+            if subject is NOBODY or case.closeness(fact, subject) < 2 or fact.call.came == "failed":
+                continue
+            for other in case.record.facts:
+                if other.key != fact.key or other.thing is fact.thing:
+                    continue
+                if in_time and isinstance(fact.value, str) and isinstance(other.value, str):
+                    a, b = moment_of(fact.value), moment_of(other.value)
+                    if a is None or b is None or a == b:
+                        continue
+                    if (a > b) == (word == "later"):
+                        return Ground(True, (fact, other), derived=True)
+                elif not in_time and isinstance(fact.value, (int, Decimal)) and isinstance(other.value, (int, Decimal)):
+                    if fact.value != other.value and (fact.value < other.value) == bool(found["low"]):
+                        return Ground(True, (fact, other), derived=True)
+    return Ground(False, why="no receipt bears the comparison out")
+
+
+_SAME: Final = re.compile(
+    r"\b(?:unchanged|same|as[ -]is|as before|kept|keep(?:s|ing)?|preserved?|retain\w*|not (?:been )?(?:changed|touched|affected)"
+    r"|stay(?:s|ing|ed)?|remains?|untouched|still|no changes?|intact|left (?:alone|as))\b",
+    re.IGNORECASE,
+)
+
+
+def unchanged(case: Case) -> Ground | None:
+    """Return whether what is said to be as before is so; None where nothing of the kind is said."""
+    if not _SAME.search(case.setting.span):
+        return None
+    for subject in case.tiers[:3]:
+        if subject is NOBODY:
+            break
+        about = [
+            f for f in case.record.facts if case.closeness(f, subject) >= 3 and f.call.came == "ok" and not f.asked
+        ]
+        if not about:
+            continue
+        history: dict[str, list[Fact]] = defaultdict(list)
+        for fact in about:
+            if fact.call.reads and not fact.listed:
+                history[fact.key].append(fact)
+        written = {
+            id(f.call)
+            for f in case.record.facts
+            if not f.call.reads and f.call.came == "ok" and case.closeness(f, subject) >= 3
+        }
+        if not written:
+            return Ground(True, tuple(about[:1]), derived=True)
+        both = {k: (v[0], v[-1]) for k, v in history.items() if v[0].call is not v[-1].call}
+        if not both:
+            args = [
+                f
+                for f in case.record.facts
+                if f.asked and not f.call.reads and f.call.came != "failed" and case.closeness(f, subject) >= 3
+            ]
+            kept = [f for f in args if f.key in history and f.value == history[f.key][-1].value]
+            if kept and len(kept) * 2 >= len([f for f in args if f.key in history]):
+                return Ground(True, tuple(kept[:3]), derived=True)
+            return Ground(False, why="it was not read again after the change")
+        words = stems_of(case.setting.span)
+        named = {k: v for k, v in both.items() if (key := v[0].stems - GENERIC) and key & words}
+        changed = [k for k, (a, b) in (named or both).items() if a.value != b.value]
+        if named and changed:
+            return Ground(False, why=f"`{changed[0]}` did change")
+        if len(changed) * 2 <= len(both):
+            some = next(iter((named or both).values()))
+            return Ground(True, some, derived=True)
+        return Ground(False, why="most of it did change")
+    return None
+
+
+_EXTREME: Final = re.compile(
+    r"\b(?:max(?:imum)?|minimum|at the cap|than (?:necessary|needed)|as (?:much|many|little|few) as (?:possible|allowed)"
+    r"|best|cheapest|lowest|highest|fastest|quickest|earliest|latest|most|least|shortest|longest|biggest|only one)\b",
+    re.IGNORECASE,
+)
+
+
+def extreme(case: Case) -> Ground | None:
+    """Return whether a superlative is borne out: a field or text of the record names the bound, or a list shows it."""
+    found = _EXTREME.search(case.setting.span)
+    if found is None:
+        return None
+    word = found[0].lower()
+    bound = (
+        {"max", "maximum", "limit", "cap"}
+        if word.startswith(("max", "at the cap", "as", "than"))
+        else {"min", "minimum"}
+    )
+    topic = stems_of(case.setting.span) - {stem(word)}
+    if word.startswith(("max", "min", "at the", "than", "as ")):
+        for fact in case.record.facts:
+            words = fact.stems | (stems_of(fact.value) if isinstance(fact.value, str) else frozenset())
+            if words & bound and topic & (words | fact.place) and fact.call.came == "ok":
+                return Ground(True, (fact,), derived=True)
+        return Ground(False, why=f"no receipt gives the bound that `{word}` speaks of")
+    if word in ("most", "least", "best", "only one", "latest"):
+        return None
+    wanted = {
+        "cheapest": ("price", "cost", "fare", "total"),
+        "lowest": ("price", "cost", "fare"),
+        "highest": ("rat", "price"),
+    }.get(word, ("duration", "depart", "eta", "day", "arriv"))
+    largest = word in ("highest", "longest", "biggest")
+    for subject in case.tiers[:4]:
+        for fact in reversed(case.record.facts):
+            if case.closeness(fact, subject) < 2 or not fact.stems & set(wanted) or isinstance(fact.value, bool):
+                continue
+            row = [
+                f
+                for f in case.record.facts
+                if f.call is fact.call and f.key == fact.key and type(f.value) is type(fact.value)
+            ]
+            if len(row) >= 2 and isinstance(fact.value, (int, Decimal, str)):
+                best = max(f.value for f in row) if largest else min(f.value for f in row)
+                if best == fact.value:
+                    return Ground(True, (fact,), derived=True)
+    return Ground(False, why=f"no receipt shows which is the {word}")
+
+
+def has_weekday(text: str) -> list[str]:
+    """Return the days of the week a text names."""
+    return [w for _, _, w in tokens_of(text) if w in WEEKDAYS]

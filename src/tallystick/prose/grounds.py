@@ -1,0 +1,143 @@
+"""What a judgement of a statement is made of: the verdict, its receipts, and the case it is judged in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from tallystick.prose.facts import Fact, Record
+from tallystick.prose.mentions import mentions
+from tallystick.prose.reading import Mention
+from tallystick.prose.setting import Setting
+from tallystick.prose.subjects import NOBODY, Subject, Subjects
+
+Verdict = Literal["supported", "derivable", "refused", "not_checkable"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """Where the record states something: message, call in it, JSON Pointer into `{name, arguments, result}`, value."""
+
+    message: int
+    call: int
+    pointer: str
+    seen: Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """What the record says of one statement.
+
+    Attributes:
+        verdict: supported: a receipt states it. derivable: it follows from receipts. refused: checkable, and no
+            receipt gives it for what it is about, or a newer one says otherwise. not_checkable: an offer, an opinion.
+        receipts: what it rests on.
+        why: one sentence.
+    """
+
+    verdict: Verdict
+    receipts: tuple[Receipt, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """One part of a statement, borne out or not."""
+
+    holds: bool
+    facts: tuple[Fact, ...] = ()
+    derived: bool = False
+    why: str = ""
+
+
+_PAST: Final = re.compile(
+    r"\b(?:original(?:ly)?|previous(?:ly)?|was|were|before|had|prior|initial(?:ly)?|earlier|used to|instead of|old"
+    r"|formerly|from|already paid|vs\.?|versus|compared|currently|current)\b",
+    re.IGNORECASE,
+)
+GENERAL: Final = re.compile(
+    r"\b(?:polic(?:y|ies)|rules?|qualif\w*|eligib\w*|entitle\w*|if|when|unless|require[sd]?|must|has to|have to|needs?"
+    r"|appl(?:y|ies)|usual(?:ly)?|typical(?:ly)?|normal(?:ly)?|general(?:ly)?|standard|tier|under|only|can|would|may"
+    r"|allow\w*|per|within|up to|always|members?|covered|covers?)\b",
+    re.IGNORECASE,
+)
+"""Words of rules: a policy's text may support what is said with them."""
+
+
+@dataclass(eq=False)
+class Case:
+    """One statement, where it stands, and the record it is held against.
+
+    Attributes:
+        setting: the span in its message.
+        record: calls up to and including that message.
+        subjects: finds entities in texts.
+        earlier: texts of earlier messages, newest first.
+        asked: what users said, newest first.
+    """
+
+    setting: Setting
+    record: Record
+    subjects: Subjects
+    earlier: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    _close: dict[tuple[int, Subject], int] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The whole message."""
+        return self.setting.text
+
+    @cached_property
+    def all_mentions(self) -> tuple[Mention, ...]:
+        """Value mentions of the whole message."""
+        return mentions(self.text)
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """Value mentions that stand in the span, at least in part."""
+        return tuple(m for m in self.all_mentions if m.start < self.setting.end and m.end > self.setting.start)
+
+    @cached_property
+    def tiers(self) -> tuple[Subject, ...]:
+        """Whom the statement may be about, the nearest naming first, at last nobody in particular."""
+        found = []
+        for subject in self.subjects.tiers(self.setting, self.earlier[:4]):
+            found.append(subject)
+            if len(found) >= 6:
+                break
+        return (*found, NOBODY)
+
+    def closeness(self, fact: Fact, subject: Subject) -> int:
+        """Return how surely a fact is about a subject (`Subjects.closeness`)."""
+        key = (id(fact.thing), subject)
+        known = self._close.get(key)
+        if known is None:
+            known = self._close[key] = self.subjects.closeness(fact.thing, subject)
+        return known
+
+    @cached_property
+    def past(self) -> bool:
+        """Whether the statement, or what heads it, speaks of how things were."""
+        low, high = self.setting.line()
+        head = next(iter(self.setting.headings()), (0, 0))
+        return bool(_PAST.search(self.text[low:high]) or _PAST.search(self.text[slice(*head)]))
+
+    @cached_property
+    def general(self) -> bool:
+        """Whether the statement, or what heads it, speaks of a rule."""
+        low, high = self.setting.sentence()
+        heads = " ".join(self.text[a:b] for a, b in self.setting.headings())
+        return bool(GENERAL.search(self.text[low:high]) or GENERAL.search(heads))
+
+    def stands(self, fact: Fact) -> bool:
+        """Return whether a fact may still be relied on: nothing newer says otherwise, or the past is meant."""
+        return fact.call.came != "failed" and (self.past or not self.record.outdated(fact))
+
+
+def receipt_of(fact: Fact) -> Receipt:
+    """Return where a fact stands."""
+    call = fact.call.call
+    return Receipt(message=call.message, call=call.index, pointer=fact.where(), seen=fact.value)

@@ -1,0 +1,228 @@
+"""The verifier of statements in prose: one span of one message, judged from the calls up to and including it.
+
+A statement is taken apart: its values (amounts, dates, counts, identifiers), its words for states and choices, what it
+says was done. Each part must be borne out, for the entity spoken of, in the field spoken of, by the newest receipt; one
+that is not refuses the whole. Words that nothing in the record explains are tolerated only beside others that it does.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from tallystick.model.trace import Trace
+from tallystick.prose import amounts, derive, qualities
+from tallystick.prose.facts import Record, record_of
+from tallystick.prose.grounds import Case, Ground, Judged, Receipt, receipt_of
+from tallystick.prose.reading import Mention
+from tallystick.prose.setting import setting_of
+from tallystick.prose.subjects import Subjects
+from tallystick.prose.words import stems_of
+
+_OFFER: Final = re.compile(
+    r"\b(?:I|we)(?: can|['\u2019]ll| will| could| would|['\u2019]d|['\u2019]m (?:happy|glad|able))\b(?! not)"
+    r"|\b(?:happy to|glad to|let me know|feel free|would you like|do you want|want me to|if you(?:['\u2019]d)? (?:want|like|prefer|need))\b"
+    r"|\b(?:I|we)['\u2019]?(?:ll)? (?:help|recommend|suggest|think|believe|understand|appreciate)\b"
+    r"|^(?:can|could|help|check whether|review)\b",
+    re.IGNORECASE,
+)
+_CONDITION: Final = re.compile(
+    r"\b(?:would|wouldn['\u2019]t|if you|once you|then your|once (?:the|it|that))\b", re.IGNORECASE
+)
+_CLOSING: Final = re.compile(
+    r"\b(?:you['\u2019]?re|you are|everything(?:['\u2019]s| is)|that['\u2019]s) (?:now )?(?:all )?(?:set|good|welcome|done)\b"
+    r"|\b(?:both|all) (?:statements|points) (?:are|is)\b|\bsorry\b|\bgood news\b|\bgreat choice\b",
+    re.IGNORECASE,
+)
+_ALL: Final = re.compile(
+    r"\b(?:all (?:of (?:them|these|that)|two|three|four|five|six|[0-9]+|correct|set)|everything|both (?:are|of)|breakdown|that['\u2019]s (?:correct|right))\b",
+    re.IGNORECASE,
+)
+_BECAUSE: Final = re.compile(
+    r"\b(?:because|since|due to|as a result of)\b(?P<reason>[^,]*),? (?P<rest>.*)", re.IGNORECASE
+)
+_VAGUE: Final = re.compile(
+    r"\b(?:a few|several|a couple(?: of)?|some) (?:\w+ )?(?:days?|hours?|weeks?|months?|minutes?)\b", re.IGNORECASE
+)
+_NUMERIC: Final = frozenset(
+    {
+        "money",
+        "number",
+        "percent",
+        "date",
+        "month_day",
+        "time",
+        "datetime",
+        "instant",
+        "duration",
+        "quantity",
+        "id",
+        "code",
+    }
+)
+
+
+class Verifier:
+    """Judges statements of one conversation. Records are built once a message.
+
+    Args:
+        trace: the conversation.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._records: dict[int, tuple[Record, Subjects]] = {}
+
+    def judge(self, message: int, start: int, span: str) -> Judged:
+        """Return what the record up to a message says of a span of its text.
+
+        Args:
+            message: the message's index.
+            start: offset of the span.
+            span: its words, as they stand there.
+
+        Raises:
+            ValueError: the span does not stand there.
+        """
+        said = next((m for m in self.trace.messages if m.index == message), None)
+        if said is None or said.text[start : start + len(span)] != span:
+            raise ValueError(f"message {message} does not say that at {start}")
+        made = self._records.get(message)
+        if made is None:
+            record = record_of(self.trace, message)
+            made = self._records[message] = (record, Subjects(record))
+        earlier = [m for m in self.trace.messages if m.index < message and m.text and m.role != "system"]
+        case = Case(
+            setting=setting_of(said.text, start, start + len(span)),
+            record=made[0],
+            subjects=made[1],
+            earlier=tuple(m.text for m in reversed(earlier)),
+            asked=tuple(m.text for m in reversed(earlier) if m.role == "user"),
+        )
+        return judge(case)
+
+
+def judge(case: Case, *, depth: int = 0) -> Judged:
+    """Return what the record says of the statement of a case."""
+    span = case.setting.span
+    offer = _is_offer(case)
+    values = [m for m in case.mentions if m.kind in _NUMERIC and not _is_plain_word(case, m)]
+    if offer and not values:
+        return Judged(verdict="not_checkable", why="an offer, a plan or a condition")
+    lines = case.setting.following_list() if _ALL.search(span) and depth == 0 else []
+    if lines:
+        return _each(case, lines)
+    if _CLOSING.search(span) and not values:
+        return Judged(verdict="not_checkable", why="a closing phrase or an opinion")
+    grounds: list[Ground] = []
+    words = qualities.weigh(case)
+    if words.failed and not offer:
+        return Judged(verdict="refused", why=words.failed[0])
+    for mention in values:
+        ground = amounts.ground(case, mention)
+        if not ground.holds:
+            derived = derive.number(case, mention)
+            ground = derived if derived.holds else ground
+        if not ground.holds:
+            return Judged(verdict="refused", why=ground.why)
+        grounds.append(ground)
+    if _VAGUE.search(span):
+        return Judged(verdict="refused", why="no receipt gives a time so vague")
+    for day in derive.has_weekday(span):
+        ground = derive.weekday(case, day)
+        if not ground.holds:
+            return Judged(verdict="refused", why=ground.why)
+        grounds.append(ground)
+    reason = _BECAUSE.search(span)
+    if reason is not None and reason["rest"] and not _is_reason(case, reason["reason"], reason["rest"]):
+        return Judged(verdict="refused", why="no receipt gives that as the reason for it")
+    for rule in (derive.extreme, derive.unchanged, derive.comparison):
+        made = rule(case)
+        if made is not None:
+            if (
+                not made.holds
+                and not (grounds and rule is derive.comparison)
+                and not (words.strong and rule is derive.unchanged)
+            ):
+                return Judged(verdict="refused", why=made.why)
+            if made.holds:
+                grounds.append(made)
+    if offer:
+        return Judged(verdict="not_checkable", receipts=_receipts(grounds), why="an offer, a plan or a condition")
+    facts = [f for g in grounds for f in g.facts]
+    if not grounds:
+        known = [w for w in words.content if w in words.grounded]
+        share = len(known) / len(words.content) if words.content else 1.0
+        if not words.strong or share < 0.5:
+            named = [s for s in case.subjects.spots(span) if s.rank >= 2]
+            if not words.content and named:
+                return Judged(verdict="supported", why="it names what is on record")
+            return Judged(verdict="refused", why="no receipt says so")
+    derived = words.derived or any(g.derived for g in grounds)
+    receipts = tuple(dict.fromkeys(receipt_of(f) for f in (*facts, *words.strong[:3])))
+    return Judged(verdict="derivable" if derived else "supported", receipts=receipts, why="borne out")
+
+
+def _receipts(grounds: list[Ground]) -> tuple[Receipt, ...]:
+    return tuple(dict.fromkeys(receipt_of(f) for g in grounds for f in g.facts))
+
+
+def _is_plain_word(case: Case, mention: Mention) -> bool:
+    """Return whether a number is no value here: the `one` of `one of them`, capitals that are no code of the record."""
+    if mention.kind == "code":
+        known = mention.text.lower()
+        return (
+            not any(isinstance(f.value, str) and f.value.lower() == known for f in case.record.facts)
+            and len(mention.text) != 3
+        )
+    if mention.kind == "number" and mention.text.isalpha():
+        return mention.text.lower() in ("one", "once", "both", "twice") or (
+            not mention.noun and mention.text.lower() != "zero" and not case.setting.following_list()
+        )
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _offers(text: str) -> bool:
+    return bool(_OFFER.search(text) or _CONDITION.search(text))
+
+
+def _is_offer(case: Case) -> bool:
+    """Return whether a span is an offer, a plan or conditional: by its own words, or those of its clause before it."""
+    low, high = case.setting.sentence()
+    clause_low, _ = case.setting.clause(case.setting.start, case.setting.end)
+    text = case.text
+    if _offers(case.setting.span) or text[low:high].rstrip(" *_\"')").endswith("?"):
+        return True
+    lead = text[max(low, clause_low) : case.setting.start]
+    return bool(_OFFER.search(lead))
+
+
+def _each(case: Case, lines: list[tuple[int, int]]) -> Judged:
+    """Judge a statement about a list that follows: it holds where each line does."""
+    receipts: list[Receipt] = []
+    for start, end in lines:
+        start += len(case.text[start:end]) - len(case.text[start:end].lstrip(" -*\u2022"))
+        inner = Case(
+            setting=case.setting.at(start, end), record=case.record, subjects=case.subjects, earlier=case.earlier,
+            asked=case.asked,
+        )  # fmt: skip
+        judged = judge(inner, depth=1)
+        if judged.verdict == "refused":
+            return Judged(verdict="refused", why=f"not so for a line below it: {judged.why}")
+        receipts.extend(judged.receipts[:1])
+    return Judged(verdict="derivable", receipts=tuple(dict.fromkeys(receipts)), why="each line below it is borne out")
+
+
+def _is_reason(case: Case, reason: str, rest: str) -> bool:
+    """Return whether one text or object of the record has words of both a reason and what it is said to be for."""
+    why, what = stems_of(reason), stems_of(rest)
+    if not why or not what:
+        return True
+    for fact in case.record.facts:
+        if isinstance(fact.value, str) and " " in fact.value and fact.call.came != "failed":
+            said = stems_of(fact.value)
+            if why & said and what & (said | fact.stems | fact.place):
+                return True
+    return False

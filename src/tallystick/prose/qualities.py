@@ -1,0 +1,352 @@
+"""What a statement says in words: states, choices, yes and no, and what was done."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from tallystick.prose.facts import Fact
+from tallystick.prose.grounds import Case
+from tallystick.prose.matching import read
+from tallystick.prose.subjects import NOBODY
+from tallystick.prose.vocabulary import SPELLED
+from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stems_of, tokens_of, widened
+
+_ALIKE: Final = (
+    {"active", "confirm", "book", "schedul", "valid", "open", "place", "staying", "stay", "keep"},
+    {"cancel"}, {"complet", "updat", "process", "done", "finaliz", "success", "proceed"},
+    {"return"}, {"refund"}, {"remov", "delet"}, {"add"}, {"lost"}, {"deliver"},
+    {"deni", "declin", "reject", "refus"}, {"approv", "accept"},
+    {"charg", "pay"}, {"replac", "claim"}, {"updat", "chang", "mov", "switch", "modify", "modifi"},
+    {"set", "appli", "apply", "appl", "select", "updat"}, {"issu", "creat", "refund", "process"},
+    {"ship", "dispatch"}, {"redeem", "appli", "apply"},
+)  # fmt: skip
+_DONE: Final = re.compile(
+    r"\b(?:I|we)(?:['\u2019]ve| have)?(?: (?:now|just|also|already|successfully|gone ahead and|went ahead and))* "
+    r"(?P<a>[a-z-]+(?:ed|t|id|ought)|made|set|put|sent|paid)\b"
+    r"|\b(?:has|have|is|are|was|were)(?: now| just| also| already| successfully)* (?:been )?(?:now |also |fully |successfully )*"
+    r"(?P<b>[a-z]+ed|set|sent|paid)\b"
+    r"|\b(?P<c>cancell?ed|refunded|removed|added|issued|processed|completed|updated|booked|applied|submitted|created"
+    r"|returned|exchanged|replaced|redeemed|credited|charged|moved|rebooked|changed|reworked)\b",
+    re.IGNORECASE,
+)
+_LOOKED: Final = frozenset(
+    {"check", "double-check", "look", "review", "verif", "search", "found", "pull", "confirm", "ran", "seen", "read"}
+)
+_NEGATION: Final = re.compile(
+    r"\b(?:no|not|non|never|without|none|zero|isn['\u2019]t|aren['\u2019]t|wasn['\u2019]t|weren['\u2019]t|doesn['\u2019]t|don['\u2019]t"
+    r"|didn['\u2019]t|hasn['\u2019]t|haven['\u2019]t|won['\u2019]t|can['\u2019]t|cannot|nothing|free of)\b",
+    re.IGNORECASE,
+)
+_YES: Final = re.compile(r":\**\s*\**(?:yes|true|included|added|enabled|on)\b", re.IGNORECASE)
+_NO: Final = re.compile(r":\**\s*\**(?:no|none|false|not \w+|disabled|off|n/a)\b", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Words:
+    """The words of a span, and what became of each (`grounded` maps the stem to why)."""
+
+    content: list[str]
+    grounded: dict[str, str]
+    strong: list[Fact]
+    failed: list[str]
+    derived: bool = False
+
+
+def alike(one: str, other: str) -> bool:
+    """Return whether two stems stand for the same state or deed."""
+    return one == other or any(one in group and other in group for group in _ALIKE)
+
+
+def polarity(span: str, at: int) -> bool:
+    """Return whether what stands at an offset of a span is denied."""
+    cut = max(span.rfind(mark, 0, at) for mark in (",", ";", ".", " but ", " and ", "\u2014")) if at else -1
+    before = span[max(0, cut) : at]
+    return _NEGATION.search(before[-45:]) is not None
+
+
+def empty(value: Any) -> bool:
+    """Return whether a value says no, none or nothing."""
+    if (
+        value is None
+        or value is False
+        or (isinstance(value, (int, Decimal)) and not isinstance(value, bool) and value == 0)
+    ):
+        return True
+    return isinstance(value, str) and value.lower() in ("", "none", "no", "false", "n/a", "not_included", "null")
+
+
+class Vocabulary:
+    """The short texts that stand as values in a record, by their stems."""
+
+    def __init__(self, facts: list[Fact]) -> None:
+        self.by_words: dict[tuple[str, ...], list[Fact]] = defaultdict(list)
+        self.longest = 1
+        for fact in facts:
+            if not isinstance(fact.value, str) or not 1 < len(fact.value) <= 60 or fact.call.came == "failed":
+                continue
+            for text in {fact.value, SPELLED.get(fact.value, "")}:
+                words = tuple(stem(w) for _, _, w in tokens_of(text.replace("_", " ")))
+                if words and len(words) <= 5 and not (len(words) == 1 and words[0].isdigit()):
+                    self.by_words[words].append(fact)
+                    self.longest = max(self.longest, len(words))
+
+
+def vocabulary_of(case: Case) -> Vocabulary:
+    """Return the vocabulary of a case's record, made once for each record."""
+    made = case.record.vocabulary
+    if not isinstance(made, Vocabulary):
+        made = Vocabulary(case.record.facts)
+        case.record.vocabulary = made
+    return made
+
+
+def weigh(case: Case) -> Words:
+    """Return what the record makes of the words of a span."""
+    span = case.setting.span
+    base = case.setting.start
+    named = [s for s in case.subjects.spots(case.text) if s.start < case.setting.end and s.end > base]
+    values = [m for m in case.mentions if m.kind not in ("status", "boolean", "quoted")]
+    tokens = [
+        (at, stem(word), word)
+        for at, end, word in tokens_of(_joined(span))
+        if not any(m.start <= base + at < m.end for m in values)
+    ]
+    own = {s: n for n in named if n.rank >= 1 for s in range(n.start, n.end)}
+    content = [s for at, s, w in tokens if w not in STOP and not w.isdigit() and base + at not in own]
+    words = Words(content, {}, [], [])
+    _phrases(case, words, tokens, span)
+    _states(case, words, tokens, span, {base + at for at, _, _ in tokens if base + at in own})
+    _switches(case, words, tokens, span)
+    _deeds(case, words, span)
+    _texts(case, words)
+    return words
+
+
+def _joined(span: str) -> str:
+    return re.sub(r"(?i)wi[-\u2010\u2011]fi", lambda m: "wifi" + " " * (len(m[0]) - 4), span)
+
+
+def _near(case: Case, facts: list[Fact]) -> tuple[list[Fact], bool]:
+    """Return which of these facts are about whom the statement is about, and whether that is decided.
+
+    Decided where the subject named nearest has such a field at all.
+    """
+    keys = {f.key for f in facts}
+    for subject in case.tiers:
+        least = 2 if subject is not NOBODY else 1
+        if any(f.key in keys and case.closeness(f, subject) >= least for f in case.record.facts):
+            return [f for f in facts if case.closeness(f, subject) >= least and case.stands(f)], True
+        near = [f for f in facts if case.closeness(f, subject) and case.stands(f)]
+        if near and subject is not NOBODY:
+            return near, False
+    return [f for f in facts if case.closeness(f, NOBODY) and case.stands(f)], False
+
+
+def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: str) -> None:
+    known = vocabulary_of(case)
+    stems = [s for _, s, _ in tokens]
+    at = 0
+    while at < len(stems):
+        size = next(
+            (
+                n
+                for n in range(min(known.longest, len(stems) - at), 0, -1)
+                if tuple(stems[at : at + n]) in known.by_words
+            ),
+            0,
+        )
+        if not size or (size == 1 and tokens[at][2] in STOP):
+            at += 1
+            continue
+        facts = known.by_words[tuple(stems[at : at + size])]
+        near, decided = _near(case, facts)
+        denied = polarity(span, tokens[at][0])
+        keep = [f for f in near if f.call.came == "ok"] or near
+        phrase = " ".join(w for _, _, w in tokens[at : at + size])
+        label = all(any(s in f.stems for f in case.record.facts[-4000:]) for s in stems[at : at + size])
+        if keep and not denied:
+            words.grounded.update(dict.fromkeys(stems[at : at + size], "value"))
+            words.strong.append(keep[-1])
+        elif keep and denied and not label:
+            words.failed.append(f"the record does say `{phrase}`")
+        elif decided and not keep and not denied and not label and any(f.thing.primary for f in facts):
+            words.failed.append(f"`{phrase}` is on record, but not for this")
+        elif decided and not keep and denied:
+            words.grounded.update(dict.fromkeys(stems[at : at + size], "absent"))
+            words.derived = True
+        at += size
+
+
+def _states(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: str, own: set[int]) -> None:
+    """Judge words for the state of things (`statuses`): each must be borne out for whom the statement is about."""
+    for mention in case.mentions:
+        if mention.kind != "status" or mention.start in own or mention.start < case.setting.start:
+            continue
+        stems = stems_of(mention.text) or {stem(mention.text)}
+        if all(words.grounded.get(s) for s in stems):
+            continue
+        denied = polarity(span, mention.start - case.setting.start)
+        wanted = next(iter(sorted(stems)))
+        found = None
+        for subject in case.tiers[:4] or (NOBODY,):
+            least = 2 if subject is not NOBODY else 1
+            for fact in reversed(case.record.facts):
+                if case.closeness(fact, subject) < least or not case.stands(fact) or fact.asked:
+                    continue
+                value = fact.value
+                if (
+                    isinstance(value, str)
+                    and len(value) <= 40
+                    and any(alike(wanted, s) for s in key_stems(value.replace(" ", "_")))
+                ):
+                    found = fact
+                    break
+                if value is True and any(alike(wanted, s) for s in fact.stems):
+                    found = fact
+                    break
+            if found:
+                break
+        if found is None:
+            continue
+        if denied:
+            continue
+        words.grounded.update(dict.fromkeys(stems, "state"))
+        words.strong.append(found)
+
+
+def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: str) -> None:
+    """Judge yes and no: a field that the words name, true, false, zero or empty as they say."""
+    said = {s: at for at, s, _ in reversed(tokens)}
+    no, yes = _NO.search(span), _YES.search(span)
+    for subject in case.tiers:
+        least = 2 if subject is not NOBODY else 1
+        hits: dict[str, Fact] = {}
+        for fact in case.record.facts:
+            value = fact.value
+            if isinstance(value, str) and value and not empty(value):
+                continue
+            key = fact.stems - GENERIC
+            if not key or not key <= set(said) or case.closeness(fact, subject) < least or not case.stands(fact):
+                continue
+            hits[fact.key] = fact
+        if not hits:
+            continue
+        best = max(len(f.stems - GENERIC) for f in hits.values())
+        for fact in hits.values():
+            key = fact.stems - GENERIC
+            if len(key) < best and len(key) == 1:
+                continue
+            denied = bool(no) or any(polarity(span, said[s]) for s in key)
+            plain = isinstance(fact.value, bool) or denied
+            if not plain and not yes:
+                continue
+            if denied == empty(fact.value):
+                words.grounded.update(dict.fromkeys(key, "switch"))
+                words.strong.append(fact)
+                words.derived = words.derived or (denied and fact.value is None)
+            elif isinstance(fact.value, bool) or denied:
+                words.failed.append(f"the record says otherwise of `{fact.key}`")
+        return
+
+
+def _deeds(case: Case, words: Words, span: str) -> None:
+    """Judge what is said to have been done: a call that went well must have done it; a preview or attempt did not."""
+    for found in _DONE.finditer(span):
+        verb = stem(found["a"] or found["b"] or found["c"])
+        if polarity(span, found.start("a") if found["a"] else found.start("b") if found["b"] else found.start("c")):
+            continue
+        mine = bool(found["a"])
+        if verb in _LOOKED or any(verb.startswith(v) for v in _LOOKED):
+            reads = [c for c in case.record.calls if c.reads and c.came == "ok"]
+            if mine and not reads:
+                words.failed.append("nothing was read")
+            elif mine:
+                words.grounded[verb] = "read"
+                _name_tools(words, reads, case)
+            continue
+        writes = [c for c in case.record.calls if not c.reads]
+        fit = [
+            c for c in writes
+            if any(alike(verb, s) for s in key_stems(c.call.tool) | _status_stems(c.call.result.body if c.call.result else None))
+            or (mine and not any(alike(verb, s) for w in writes for s in key_stems(w.call.tool)))
+        ]  # fmt: skip
+        done = [c for c in fit if c.came == "ok"]
+        if done:
+            about = {id(c) for c in done}
+            close = False
+            for subject in case.tiers:
+                if any(id(f.call) in about and case.closeness(f, subject) for f in case.record.facts):
+                    close = True
+                    break
+                if subject is not NOBODY and any(
+                    id(f.call) in {id(w) for w in fit} and case.closeness(f, subject) >= 2 for f in case.record.facts
+                ):
+                    break
+            if close:
+                words.grounded[verb] = "done"
+                _name_tools(words, done, case)
+                fact = next((f for f in reversed(case.record.facts) if id(f.call) in about and f.key == "status"), None)
+                fact = fact or next((f for f in reversed(case.record.facts) if id(f.call) in about), None)
+                if fact is not None and (mine or verb in words.content):
+                    words.strong.append(fact)
+                continue
+            words.failed.append("what was done was done to something else")
+        elif fit and not words.grounded.get(verb):
+            words.failed.append("it was previewed or tried, not done")
+        elif mine and not words.grounded.get(verb):
+            words.failed.append("no call did this")
+
+
+def _status_stems(body: Any) -> frozenset[str]:
+    status = body.get("status") if isinstance(body, dict) else None
+    return key_stems(status) if isinstance(status, str) and len(status) < 40 else frozenset()
+
+
+def _name_tools(words: Words, calls: list[Any], case: Case) -> None:
+    stems = frozenset(s for c in calls for s in key_stems(c.call.tool))
+    for s in words.content:
+        if s in stems or s in widened(stems):
+            words.grounded.setdefault(s, "tool")
+    if any(words.grounded.get(s) == "tool" for s in words.content) or any(v == "read" for v in words.grounded.values()):
+        ids = {id(c) for c in calls}
+        fact = next((f for f in reversed(case.record.facts) if id(f.call) in ids), None)
+        if fact is not None:
+            words.strong.append(fact)
+
+
+def _texts(case: Case, words: Words) -> None:
+    """Ground the remaining words in names of fields, and in sentences of the record that say mostly the same."""
+    content = set(words.content)
+    if not content:
+        return
+    best, said_by = 0.0, None
+    named: set[str] = set()
+    for fact in case.record.facts:
+        if fact.call.came == "failed":
+            continue
+        wide = content & (fact.stems | fact.place)
+        if wide and any(case.closeness(fact, s) for s in case.tiers[:2]):
+            named |= wide
+        if isinstance(fact.value, str) and len(fact.value) > 20 and " " in fact.value and not read_as_value(fact.value):
+            about = widened(stems_of(fact.value)) | fact.stems | fact.place
+            share = len(content & about) / len(content)
+            close = any(case.closeness(fact, s) for s in case.tiers[:2]) or fact.thing.primary is None
+            if close and share > best and len(content & about) >= 2:
+                best, said_by = share, fact
+    for s in named:
+        words.grounded.setdefault(s, "field")
+    if said_by is not None and best >= 0.6:
+        about = widened(stems_of(str(said_by.value))) | said_by.stems | said_by.place
+        for s in content & about:
+            words.grounded.setdefault(s, "text")
+        words.strong.append(said_by)
+
+
+def read_as_value(text: str) -> bool:
+    """Return whether a text of the record is one value rather than a sentence."""
+    found = read(text)
+    return len(found) == 1 and len(found[0].text) >= len(text) - 2
