@@ -26,7 +26,7 @@ RANGES: Final = {
 """Per cluster each probability is drawn from such a range, in per cent."""
 MEANING: Final = {
     "premature": "at an incomplete checkpoint, says at once that it is done; else it first does what is missing",
-    "poll": "at a polling checkpoint, asks for the state once more and ends its turn, instead of what `premature` says",
+    "poll": "at a polling checkpoint, asks for the state once more and ends its turn; the next begins as the first",
     "recover": "told CONTINUE with deficits, does what is missing and says that it is done",
     "blind": "told CONTINUE without deficits, does what is missing and says that it is done",
     "persist": "else, says once more what it said before; else it gives up",
@@ -91,6 +91,7 @@ class Mind:
         self._scene = scene
         self._does = agent.behaviour(scene.cluster)
         self._turn = 0
+        self._waited = False  # its last turn only asked for the state: nobody has contradicted it
         self._said = dict(scene.answer)
 
     def move(self, told: str, deficits: int) -> Move:
@@ -101,7 +102,7 @@ class Mind:
             deficits: how many deficits that answer named.
         """
         self._turn += 1
-        if not told:
+        if not told or self._waited:
             return self._first()
         if self._chance("recover" if deficits else "blind") and not self._agent.never_recovers:
             return self._close()
@@ -113,7 +114,9 @@ class Mind:
             return self._done()
         if scene.cluster.gap == "polling" and self._chance("poll"):
             scene.poll()
+            self._waited = True
             return Working()
+        self._waited = False
         if self._agent.never_recovers or self._chance("premature"):
             return self._done()
         return self._close()
