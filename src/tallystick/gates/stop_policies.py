@@ -1,0 +1,187 @@
+"""Stop policies: after an agent's turn, does the session go on, go back to the user, or end, and on whose word?
+
+Three policies of the source's appendix W as pluggable values: B1 reads a marker in the text, B2 the absence of a tool
+call, A the stage that the runtime derives from its own records. Pure: a policy sees a `Moment` and nothing else, so the
+same policy drives a live session and judges a recording. None of them says that a task is done; only state does.
+
+Source: unreliable-progress-bar, section 6 and appendices V and W. *Ours*: that a malformed marker counts as none, that
+B1 asks for no marker before the first tool event (the source mentions such a rule and does not state it), and how often
+A re-prompts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, Protocol
+
+from tallystick.gates.stage import Stage
+
+Ruling = Literal["go_on", "hand_over", "re_prompt", "stop", "dead_end", "give_up"]
+"""go_on: the agent's turn is not over, its calls are answered · hand_over: the turn goes to the user · re_prompt: the
+runtime asks the agent to continue · stop: the session ends as done · dead_end: it ends because a report is missing ·
+give_up: it ends because nothing came of re-prompts."""
+ENDS: Final[frozenset[Ruling]] = frozenset({"stop", "dead_end", "give_up"})
+"""Rulings that end a session. A hand-over ends it too where the user has nothing to add; that is the user's doing."""
+RE_PROMPTS: Final = 2
+"""Re-prompts of A with no call in between, after which it gives up."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Moment:
+    """What a policy may look at after an agent's turn.
+
+    Attributes:
+        called: the turn made at least one tool call.
+        tool_event: a tool has returned in this session, in this turn or before.
+        reported: a report is present in the turn's text.
+        value: the value of its well-formed report, None where there is none.
+        stage: the stage derived from the runtime's own records, after the turn's calls.
+        user_has_more: the user has something to add.
+        re_prompted: re-prompts since the agent's last call.
+    """
+
+    called: bool
+    tool_event: bool
+    reported: bool
+    value: str | None
+    stage: Stage
+    user_has_more: bool
+    re_prompted: int = 0
+
+
+class StopPolicy(Protocol):
+    """A stop policy.
+
+    Attributes:
+        name: of the policy.
+        needs_reports: the agent must be told to report, so its input differs from one under a policy that needs none.
+    """
+
+    needs_reports: ClassVar[bool]
+
+    @property
+    def name(self) -> str:
+        """Name of the policy."""
+
+    def decide(self, moment: Moment) -> Ruling:
+        """Return what happens after a turn."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MarkerGate:
+    """B1: the loop reads a marker in the text. A missing one ends the session, and `completed` stops it."""
+
+    completed: str = Stage.COMPLETED.value
+    needs_reports: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        """Name of the policy."""
+        return "B1"
+
+    def decide(self, moment: Moment) -> Ruling:
+        """Return what happens after a turn: its text alone decides."""
+        if moment.called:
+            return "go_on"
+        if not moment.tool_event:
+            return "hand_over"  # nothing is due before the first tool event
+        if moment.value is None:
+            return "dead_end"
+        return "stop" if moment.value == self.completed else "hand_over"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoToolCallGate:
+    """B2: a turn without a tool call is over, whatever it says."""
+
+    needs_reports: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """Name of the policy."""
+        return "B2"
+
+    def decide(self, moment: Moment) -> Ruling:
+        """Return what happens after a turn: its structure alone decides."""
+        return "go_on" if moment.called else "hand_over"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuntimeOwned:
+    """A: the derived stage decides. What the agent says about being done is not looked at.
+
+    Attributes:
+        matched: the re-prompt also authorises defaults for what was left open, as the other gates' user turn does.
+        re_prompts: how often it asks again, with no call in between, before it gives up.
+    """
+
+    matched: bool = False
+    re_prompts: int = RE_PROMPTS
+    needs_reports: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """Name of the policy."""
+        return "A matched" if self.matched else "A unmatched"
+
+    def decide(self, moment: Moment) -> Ruling:
+        """Return what happens after a turn: the record alone decides."""
+        if moment.stage is Stage.COMPLETED:
+            return "stop"
+        if moment.called:
+            return "go_on"
+        if moment.stage is Stage.NEEDS_INFO and moment.user_has_more:
+            return "hand_over"  # only the user can supply what is missing
+        return "re_prompt" if moment.re_prompted < self.re_prompts else "give_up"
+
+
+POLICIES: Final[dict[str, StopPolicy]] = {
+    "B1": MarkerGate(),
+    "B2": NoToolCallGate(),
+    "A": RuntimeOwned(),
+    "A-matched": RuntimeOwned(matched=True),
+}
+"""The policies by the name they are asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Regated:
+    """What another policy would have made of a recording.
+
+    Attributes:
+        exact: whether that can be told.
+        turn: the turn, from 0, at which it ends the session; None where the recording's end is its end too.
+        ruling: its ruling there.
+        why_not: why it cannot be told.
+    """
+
+    exact: bool
+    turn: int | None = None
+    ruling: Ruling | None = None
+    why_not: str = ""
+
+
+def regate(moments: Sequence[Moment], recorded: StopPolicy, other: StopPolicy) -> Regated:
+    """Return how a recorded session would have ended under another policy.
+
+    Exact only while both see, and cause, the same input: the same instructions, and until the other ends the session
+    the same answer to each turn. Where it would have gone on past the recording's own end, nothing is known.
+
+    Args:
+        moments: of every agent turn, in order.
+        recorded: the policy it was recorded under.
+        other: the policy it is judged by.
+    """
+    if recorded.needs_reports != other.needs_reports:
+        return Regated(exact=False, why_not="not regatable: only one of the two tells the agent to report")
+    for turn, moment in enumerate(moments):
+        was, now = recorded.decide(moment), other.decide(moment)
+        if now in ENDS:
+            return Regated(exact=True, turn=turn, ruling=now)
+        if was in ENDS:
+            return Regated(exact=False, why_not="not regatable: it would have gone on where the recording ends")
+        if was != now or (was == "re_prompt" and recorded.name != other.name):
+            return Regated(exact=False, why_not=f"not regatable: at turn {turn} the agent would have been answered "
+                           "otherwise")  # fmt: skip
+    return Regated(exact=True)
