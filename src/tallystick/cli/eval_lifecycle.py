@@ -245,3 +245,73 @@ def _report(folder: Path, *, json: bool) -> int:
     else:
         console.say(text(told).rstrip("\n"))
     return 0
+
+
+def rollouts(
+    model: Model = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="DIR", help="Report the sessions kept in a folder; play none.")
+    ] = None,
+    base_url: BaseUrl = None,
+    api_key_env: KeyEnv = None,
+    gate: Annotated[
+        list[str] | None,
+        typer.Option("--gate", metavar="NAME", help="B1, B2, A or A-matched; all by default, repeatable."),
+    ] = None,
+    language: Tongue = "zh",
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", metavar="N", help="Of each scenario under each gate.")
+    ] = 6,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="At most N sessions under each gate.")
+    ] = None,
+    turn_cap: Annotated[int, typer.Option("--turn-cap", metavar="N", help="Agent turns in one session.")] = 12,
+    max_tokens: MaxTokens = 512,
+    temperature: Temperature = None,
+    probes: Probes = 20,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Keep every session here; an interrupted run goes on from it."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Roll an agent out in the validating environment under each stop policy: what becomes of the task?
+
+    Tools are dispatched for real and success is read from state. An independent reader of the kept sessions confirms
+    outcomes; exits with 1 where it does not, such as a session that a runtime-owned gate ended unfinished.
+    """
+    from tallystick.evals.lifecycle.rollouts import table  # noqa: PLC0415 - only this plays and reads sessions
+    from tallystick.evals.lifecycle.rollouts.agents import scripted_agent  # noqa: PLC0415
+    from tallystick.evals.lifecycle.rollouts.rolling import ModelAgent, Tour, read, roll  # noqa: PLC0415
+    from tallystick.evals.lifecycle.suite.reporters import is_scripted  # noqa: PLC0415
+
+    if report is not None:
+        _only("--report", model=model, gate=gate, limit=limit, out=out)
+        found = read(report)
+    elif model is None or out is None:
+        raise InputError("nothing to run", where="--model", fix="--model and --out together; or --report DIR")
+    else:
+        tour = Tour(
+            gates=tuple(gate or ()), language=_language(language), repetitions=repetitions, limit=limit,
+            turn_cap=turn_cap,
+        )  # fmt: skip
+        tour.chosen()
+        progress = telling("sessions")
+        if is_scripted(model):
+            if base_url is not None:
+                raise InputError("a scripted agent has no endpoint", where="--base-url", fix="leave it out")
+            found = roll(tour, scripted_agent(model), out, progress=progress)
+        else:
+            with deployment(model, base_url, _key(api_key_env), max_tokens=max_tokens, temperature=temperature) as (
+                asked,
+                settings,
+            ):
+                agent = ModelAgent(deployment=asked)
+                found = roll(tour, agent, out, probes=probes, settings=settings, progress=progress)
+        console.note(f"kept in {out}")
+    told = table.told(found)
+    if json:
+        console.emit(told)
+    else:
+        console.say(table.text(told).rstrip("\n"))
+    return 1 if told["reader"]["disagreements"] else 0

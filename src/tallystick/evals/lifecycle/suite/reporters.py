@@ -20,8 +20,9 @@ from tallystick.evals.lifecycle.suite.trace import Returned, compact, exchange
 from tallystick.gates.stage import Stage
 
 Fault = Literal["miss", "diverge", "malformed", "stale", "premature", "alarm", "silent_act", "transport"]
-"""miss: speaks without a report · diverge: calls a tool where it should speak · malformed: a report with more after it
-· stale: the stage before the true one · premature: COMPLETED too early · alarm: a report where none is due · silent_act: speaks, without a report, where a call is required · transport: no response."""
+"""miss: speaks without a report · diverge: calls a tool where it should speak · malformed: a report with text after it
+· stale: the stage before the true one · premature: COMPLETED too early · alarm: a report where none is due
+· silent_act: speaks, without a report, where a call is required · transport: no response."""
 Rates = Mapping[str, Mapping[Fault, float]]
 """Checkpoint → fault → probability. What is left is right."""
 _DUE: Final = ("wait", "ready", "step", "done")

@@ -111,7 +111,7 @@ def run(
         {"study": plan.study, "language": plan.language, "name": name, "arms": list(plan.arms),
          "repetitions": plan.times, "limit": plan.limit, "deployment": answerer.name, **(settings or {})},
     )  # fmt: skip
-    _admit(answerer, out, probes)
+    admit(answerer, out, probes)
     kept.mend(out)
     before = kept.read(out) if (out / kept.REPLIES).exists() else []
     done = {(r.stimulus, r.repetition): r for r in before if not r.failure}
@@ -132,7 +132,12 @@ def run(
     return rows_in(out)
 
 
-def _admit(answerer: Answerer, out: Path, probes: int) -> None:
+def admit(answerer: Answerer, out: Path, probes: int) -> None:
+    """See that a deployment is admitted, once per folder; scripted reporters need no admission.
+
+    Raises:
+        InputError: it is not; the folder says why.
+    """
     if not isinstance(answerer, Deployment):
         return
     path = out / kept.PRECHECK
