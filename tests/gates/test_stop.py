@@ -11,7 +11,8 @@ from tallystick.contracts.build import EMPTY, build
 from tallystick.contracts.task import load_task
 from tallystick.contracts.types import Task
 from tallystick.gates.act import may_act
-from tallystick.gates.stop import WITHDRAWN, final_status, may_stop
+from tallystick.gates.stop import final_status, may_stop
+from tallystick.gates.undone import WITHDRAWN
 from tallystick.model import events as e
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict

@@ -20,8 +20,12 @@ def exact(type_: Type, value: Any, record: Any = None) -> Any:
     Raises:
         ValueError: `value` does not state a value of this type.
     """
-    if type_.unit_from is None and type_.item is None:
+    if value is None or (type_.unit_from is None and type_.item is None and not type_.fields):
         return type_.parse(value)
+    if type_.name == "record" and isinstance(value, Mapping) and value.keys() <= type_.fields.keys():
+        return {name: exact(member, value.get(name), value) for name, member in type_.fields.items()}
+    if type_.name == "list" and type_.item is not None and type_.item.fields and isinstance(value, (list, tuple)):
+        return tuple(exact(type_.item, item) for item in value)
     source = type_.unit_from or (type_.item.unit_from if type_.item is not None else None)
     if source is None:
         return type_.parse(value)

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from tallystick.contracts.derive import derivation
 from tallystick.contracts.expr import JSON, OPEN_RECORD, ExpressionProblem, kind_of, parse, refs_of
-from tallystick.contracts.names import ROOTS, TALK, Names, Scope
-from tallystick.contracts.types import ConditionRule, Duty, EntityExpr, Exclusion, Expr, ObligationRule, Slot, Tool
+from tallystick.contracts.expr.clock import zone_of
+from tallystick.contracts.names import ROOTS, TALK, Names, Scope, tokens
+from tallystick.contracts.terms import operands
+from tallystick.contracts.types import (
+    Apply,
+    ConditionRule,
+    Duty,
+    EntityExpr,
+    Exclusion,
+    Expr,
+    Facts,
+    ObligationRule,
+    Period,
+    Slot,
+    Term,
+    Tool,
+)
 from tallystick.contracts.yamltext import Path
 from tallystick.model.values import Type
 
@@ -190,24 +205,70 @@ def slot(value: Mapping[str, Any], path: Path, names: Names) -> Slot | None:
     facts = names.frozen()
     if entity is not None:
         facts[entity.alias] = names.entity_kind(entity.kind)
+    dates = _period(value["dates"], (*path, "dates"), names) if "dates" in value else None
     derive = derivation(value["derive"], (*path, "derive"), names, facts)
-    if derive is None:
+    if derive is None or ("dates" in value and dates is None):
         return None
-    if derive.expr is not None:
-        _fits(derive.expr, type_, (*path, "derive"), names)
+    _fits(derive.term, type_, (*path, "derive"), names)
+    quantifier = value.get("quantifier", "one")
+    if type_.name not in _QUANTIFIED.get(quantifier, (type_.name,)):
+        names.report.add(
+            (*path, "quantifier"), f"`{quantifier}` is not said of a {type_}",
+            f"declare the slot {' or '.join(_QUANTIFIED[quantifier])}",
+        )  # fmt: skip
     return Slot(
         name=value["slot"],
         type=type_,
         derive=derive,
         entity=entity,
-        quantifier=value.get("quantifier", "one"),
+        dates=dates,
+        quantifier=quantifier,
         required=value.get("required", True),
     )
 
 
-def _fits(expr: Any, type_: Type, path: Path, names: Names) -> None:
-    given, wanted = expr.kind, kind_of(type_)
-    if "json" in (given.name, wanted.name):
-        return
-    if given.name != wanted.name or (given.unit and wanted.unit and given.unit != wanted.unit):
-        names.report.add(path, f"the slot is {type_}, the derivation gives {given.required}")
+_QUANTIFIED: Final = {"count": ("integer",), "none": ("integer", "list", "set", "boolean")}
+"""What a slot under a quantifier can be: "how many" is a number, and of a text nobody can say "none"."""
+
+
+def _period(value: Mapping[str, Any], path: Path, names: Names) -> Period | None:
+    """Return a compiled period, or `None` after reporting what is wrong with it."""
+    at: str = value["at"]
+    arg = at.removeprefix("args.") if at.startswith("args.") else None
+    bounds = [names.expr(value[name], (*path, name), names.frozen(), boolean=False) for name in ("from", "to")]
+    for name, expr in zip(("from", "to"), bounds, strict=True):
+        if expr is not None and expr.kind.name not in ("date", "json"):
+            names.report.add(
+                (*path, name), f"a period has civil dates, not {expr.kind}",
+                'declare the input a `date`, or write `date("2026-03-01")`',
+            )  # fmt: skip
+            return None
+    zone = value.get("zone")
+    if zone is not None:
+        try:
+            zone_of(zone, 0)
+        except ExpressionProblem as bad:
+            names.report.add((*path, "zone"), bad.message, bad.fix)
+            return None
+    first, last = bounds
+    if first is None or last is None:
+        return None
+    return Period(at=() if arg is not None else tokens(at), arg=arg, first=first, last=last, zone=zone)
+
+
+def _fits(term: Term, type_: Type, path: Path, names: Names) -> None:
+    """Report a derivation that cannot give a value of the slot's type."""
+    if isinstance(term, Facts):
+        given, wanted = term.expr.kind, kind_of(type_)  # type: ignore[attr-defined]  # compiled here, so it has a kind
+        if "json" in (given.name, wanted.name):
+            return
+        if given.name != wanted.name or (given.unit and wanted.unit and given.unit != wanted.unit):
+            names.report.add(path, f"the slot is {type_}, the derivation gives {given.required}")
+    elif isinstance(term, Apply):
+        try:
+            inner = operands(term, type_)
+        except ValueError as bad:
+            names.report.add(path, str(bad))
+            return
+        for arg, wanted_type in zip(term.args, inner, strict=True):
+            _fits(arg, wanted_type, path, names)

@@ -238,7 +238,21 @@ _TASK: Final = Fields(
                     "slot": _ID,
                     "type": _TYPE,
                     "scope": _ENTITY,
-                    "derive": Words(doc="`TOOL./POINTER`, an aggregate over it, or CEL over facts"),
+                    "dates": Fields(
+                        known={
+                            "at": Words(
+                                doc="where the date is: a pointer inside each item, or `args.NAME`",
+                                pattern=rf"{_POINTER}|args\.{IDENTIFIER}",
+                                hint="a JSON Pointer, or `args.NAME`",
+                            ),
+                            "from": Words(doc="CEL over `task`: the first civil date that counts"),
+                            "to": Words(doc="CEL over `task`: the last civil date that counts"),
+                            "zone": Words(doc="where it is an instant: the zone whose calendar counts", pattern=_SOME),
+                        },
+                        required=("at", "from", "to"),
+                        doc="the period it is about",
+                    ),
+                    "derive": Words(doc="`TOOL./POINTER`, a function over derivations, or CEL over facts"),
                     "quantifier": Words(one_of=("one", "all", "none", "count")),
                     "required": Flag(),
                 },

@@ -278,24 +278,81 @@ class Duty:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """What receipts of `tool` say at `pointer`: no value, one, or many.
+
+    Attributes:
+        pointer: tokens; `*` stands for every item.
+        where: filter over `item` (what the last `*` stands for), `result`, `args` of that call, and `task`.
+    """
+
+    tool: str
+    pointer: tuple[str, ...]
+    where: Expr | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """A CEL expression over the facts of the slot's entity (by its alias) and `task`."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Constant:
+    """A JSON value that no receipt states. No contract can demand one; a certificate may state one, and be refused."""
+
+    value: Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Apply:
+    """A function over terms; `contracts.terms.FUNCTIONS` says which there are, and what each takes and gives.
+
+    Attributes:
+        names: the members of a `record`, in the order of `args`; empty for every other function.
+        option: the time of `after` and `before` (`14d`), the zone of `day`; "" for every other function.
+    """
+
+    function: str
+    args: tuple[Term, ...]
+    names: tuple[str, ...] = ()
+    option: str = ""
+
+
+Term = Source | Facts | Constant | Apply
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Derivation:
-    """How a claimed value is recomputed: an aggregate over what receipts of `tool` say at `pointer`.
+    """How a claimed value is recomputed.
 
     Attributes:
         source: the text as written.
-        function: identity | sum | count | min | max | list | set | first | last | expr.
-        tool: the receipts read; `None` for `expr`, which reads entity facts.
-        pointer: tokens; `*` stands for every item.
-        where: filter over `item` (the record two levels up is `item`; see docs) and `args`.
-        expr: for `expr`: a CEL expression over entity facts of the slot's scope.
+        term: what it says.
     """
 
     source: str
-    function: Literal["identity", "sum", "count", "min", "max", "list", "set", "first", "last", "expr"]
-    tool: str | None = None
-    pointer: tuple[str, ...] = ()
-    where: Expr | None = None
-    expr: Expr | None = None
+    term: Term
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Period:
+    """The civil dates a slot is about: only what is dated `first` to `last`, both included, counts.
+
+    Attributes:
+        at: tokens of the date, relative to each item the derivation ranges over (to the result where it ranges over
+            none); unused where `arg` is set.
+        arg: the call's argument that is the date.
+        first: expression over the task's inputs that gives a date; likewise `last`.
+        zone: where the date is an instant, the time zone whose calendar counts.
+    """
+
+    at: tuple[str, ...]
+    first: Expr
+    last: Expr
+    arg: str | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -323,12 +380,19 @@ class ObligationRule:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slot:
-    """A value the final answer must contain."""
+    """A value the final answer must contain.
+
+    Attributes:
+        entity: what it is about; `dates` the period it is about.
+        quantifier: one; or all, none, count, which need a complete read. Under `none` the value must be nothing: 0,
+            an empty list or set, or false.
+    """
 
     name: str
     type: Type
     derive: Derivation
     entity: EntityExpr | None = None
+    dates: Period | None = None
     quantifier: Quantifier = "one"
     required: bool = True
 

@@ -154,13 +154,31 @@ def _is_event(claim: Claim, receipt: ReceiptRecord) -> bool:
 
 
 def outcome(receipt: ReceiptRecord) -> Iterator[Reason]:
+    """Yield why a receipt is no evidence that its call went well: it proves nothing live, or it did not go well."""
+    proves_nothing = replica(receipt)
+    if proves_nothing is not None:
+        yield proves_nothing
+    yield from went(receipt)
+
+
+def replica(receipt: ReceiptRecord) -> Reason | None:
+    """Return the reason against a receipt of a forked environment, or one that repeats what proves nothing."""
+    if receipt.body.source != "replica" and (receipt.body.cached_from is None or receipt.proves):
+        return None
+    text = f"`{_name(receipt)}` comes from a replica or repeats what proves nothing"
+    return _of(receipt, "receipt.replica", text, "a live receipt")
+
+
+def _name(receipt: ReceiptRecord) -> str:
+    native = receipt.call.native_id if receipt.call is not None else None
+    return receipt.body.native_id or native or receipt.id
+
+
+def went(receipt: ReceiptRecord) -> Iterator[Reason]:
     """Yield why a receipt does not show that its call went well: transport, protocol, body, declared predicates."""
-    call, body = receipt.call, receipt.body
+    call = receipt.call
     assert call is not None
-    name = body.native_id or call.native_id or receipt.id
-    if body.source == "replica" or (body.cached_from is not None and not receipt.proves):
-        text = f"`{name}` comes from a replica or repeats what proves nothing"
-        yield _of(receipt, "receipt.replica", text, "a live receipt")
+    name = _name(receipt)
     if call.args_text is not None and _mutated(call.args_text, call.args):
         yield _of(receipt, "args.mutated", f"`{name}` answers other arguments than the model wrote",
                   "a call with the arguments as written")  # fmt: skip

@@ -28,7 +28,18 @@ def items_of(tool: Tool | None, receipt: ReceiptRecord) -> list[Any] | None:
 
 
 def complete(tool: Tool | None, receipts: Iterable[ReceiptRecord]) -> tuple[list[ReceiptRecord], tuple[Reason, ...]]:
-    """Return the receipts that make up one complete answer, each page once, and why they are not complete, if so.
+    """Return the receipts that make up one complete answer, each page once, and why they are not complete, if so."""
+    listed = list(receipts)
+    cut = [r for r in listed if r.body.truncated]
+    if cut and tool is not None and tool.complete is not None:
+        return listed, (_partial(cut, "the result was cut off", "the whole result", None),)
+    return whole_answer(tool, listed)
+
+
+def whole_answer(
+    tool: Tool | None, receipts: Iterable[ReceiptRecord]
+) -> tuple[list[ReceiptRecord], tuple[Reason, ...]]:
+    """As `complete`, but whether a single result was cut off is not asked.
 
     Receipts that differ in other arguments than the page are different questions; each must be complete.
     """
@@ -37,11 +48,9 @@ def complete(tool: Tool | None, receipts: Iterable[ReceiptRecord]) -> tuple[list
         return [], ()
     if tool is None or tool.complete is None:
         name = listed[0].call.tool if listed[0].call is not None else "the tool"
-        return listed, (_partial(listed, f"the contract does not say when an answer of {name} is complete", "", None),)
+        once = [r for pages in _questions(Completeness(), listed) for r in pages.values()]
+        return once, (_partial(listed, f"the contract does not say when an answer of {name} is complete", "", None),)
     rule = tool.complete
-    cut = [r for r in listed if r.body.truncated]
-    if cut:
-        return listed, (_partial(cut, "the result was cut off", "the whole result", None),)
     for receipt in listed:
         for tokens in rule.degraded:
             if resolve(receipt.value, tokens) not in (MISSING, None, False, "", 0):

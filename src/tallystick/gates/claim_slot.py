@@ -1,19 +1,22 @@
-"""Claims with a fixed meaning: an answer slot's value, recomputed by the contract; an obligation's being done.
+"""Claims with a fixed meaning: an answer slot's value, put before the six checks; an obligation's being done.
 
-Source: evidence-carrying termination, checks 1 (typed), 2 (scope), 5 (value replay) and 6 (the contract's derivation).
+Source: evidence-carrying termination, "Verifier: six checks" (`gates.certify`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from tallystick.contracts.types import Contract, Slot
+from tallystick.gates.certify.binding import bound
+from tallystick.gates.certify.exhibits import scope_of_slot
+from tallystick.gates.certify.verify import deficits_of
 from tallystick.gates.claim_evidence import DONE, cited, outcome
-from tallystick.gates.derive import Derived, claimed_value, derive, differs, scope_of_slot
+from tallystick.gates.derive import evidence_lacks, mended_first
 from tallystick.gates.stage import holds_now
 from tallystick.model.decision import Decision, Reason, Verdict
-from tallystick.model.pointer import MISSING
 from tallystick.model.proposal import Claim
 from tallystick.model.values import EntityRef
 from tallystick.view import ReceiptRecord, View
@@ -99,7 +102,11 @@ def slot_of(contract: Contract, name: str) -> Slot | None:
 
 
 def slot_claim(view: View, contract: Contract, claim: Claim) -> Decision:
-    """A slot's value is recomputed: by the contract's derivation, in its scope, under its type, exactly."""
+    """A slot's claim is completed from contract and record, and put before the six checks of the verifier.
+
+    What follows from a gap in the evidence is not said again: of its reasons a claim gets those of its type, and of the
+    rest the ones to be mended first.
+    """
     slot = slot_of(contract, claim.slot or "")
     if slot is None:
         reason = Reason(
@@ -110,53 +117,43 @@ def slot_claim(view: View, contract: Contract, claim: Claim) -> Decision:
         )
         return verdict_of(view, [reason], [], [])
     receipts, reasons = cited(view, claim)
+    own = bound(view, contract, replace(claim, subject=None), slot, cites=False)
+    found, used = deficits_of(view, contract, own)
+    others = [r for r in receipts if all(r is not u for u in used)]
     for receipt in receipts:
         reasons.extend(outcome(receipt))
-    scope, problem = scope_of_slot(view, slot)
-    if problem is not None:
-        reasons.append(problem)
+    reasons.extend(_subject(view, slot, claim))
+    typed = [d for d in found if d.check == "claim_coverage"]
+    reasons.extend(d.reason for d in typed)
+    rest = [d for d in found if d.check != "claim_coverage" and not (typed and d.check == "value_replay")]
+    conflicts = [d.reason for d in rest if d.code == "evidence.conflict"]
+    rest = [d for d in rest if d.code != "evidence.conflict"]
+    if not evidence_lacks(rest):
+        reasons.extend(_outside(slot, others, used))
+    said = {reason.code for reason in reasons}
+    reasons.extend(d.reason for d in mended_first(rest) if d.code not in said)
+    digests = [r.digest for r in (receipts if rest else used)]
+    return verdict_of(view, reasons, conflicts, digests)
+
+
+def _subject(view: View, slot: Slot, claim: Claim) -> Iterator[Reason]:
+    scope, _ = scope_of_slot(view, slot)
     if claim.subject is not None and scope is not None and claim.subject != scope:
-        reasons.append(
-            Reason(
-                code="claim.scope",
-                message=f"`{slot.name}` is about {scope}, the claim is about {claim.subject}",
-                reverses=f"a claim about {scope}",
-                where=slot.name,
-            )
+        yield Reason(
+            code="claim.scope",
+            message=f"`{slot.name}` is about {scope}, the claim is about {claim.subject}",
+            reverses=f"a claim about {scope}",
+            where=slot.name,
         )
-    if claim.quantifier not in ("one", slot.quantifier):  # `one` is what a claim says that says nothing
-        reasons.append(
-            Reason(
-                code="claim.type",
-                message=f"`{slot.name}` asks for `{slot.quantifier}`, not `{claim.quantifier}`",
-                reverses=f"a claim of `{slot.quantifier}`",
-                where=slot.name,
-            )
-        )
-    value, wrong = claimed_value(slot, claim)
-    if wrong is not None:
-        reasons.append(wrong)
-    derived = derive(view, contract, slot, scope) if problem is None else ()
-    if not isinstance(derived, Derived):
-        reasons.extend(derived)
-        return verdict_of(view, reasons, [], [r.digest for r in receipts])
-    reasons.extend(_outside(slot, receipts, derived))
-    if value is not MISSING:
-        different = differs(slot, value, derived)
-        if different is not None:
-            reasons.append(different)
-    return verdict_of(view, reasons, list(derived.conflicts), derived.digests)
 
 
-def _outside(slot: Slot, receipts: Sequence[ReceiptRecord], derived: Derived) -> Iterator[Reason]:
+def _outside(slot: Slot, others: Sequence[ReceiptRecord], used: Sequence[ReceiptRecord]) -> Iterator[Reason]:
     """A claim rests on the receipts its derivation reads; citing others binds it to nothing."""
-    used = {r.id for r in derived.receipts}
-    others = [r for r in receipts if r.id not in used]
     if others and used:
         yield Reason(
             code="claim.unsupported",
             message=f"`{slot.name}` is derived from other receipts than `{others[0].id}`",
-            reverses=f"citations among: {', '.join(sorted(used)[:5])}",
+            reverses=f"citations among: {', '.join(sorted(r.id for r in used)[:5])}",
             where=slot.name,
             refs=tuple(r.seq for r in others),
         )

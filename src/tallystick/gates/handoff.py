@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from tallystick.contracts.types import Contract
 from tallystick.errors import TallystickError
 from tallystick.gates.stage import open_obligations
-from tallystick.gates.stop import blockers
+from tallystick.gates.undone import blockers
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.proposal import Handoff
 from tallystick.view import View

@@ -8,6 +8,7 @@ remains; ready otherwise.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -29,6 +30,19 @@ class Stage(StrEnum):
     READY = "ready_for_action"
     POST_OBS = "post_observation_continue"
     COMPLETED = "completed"
+
+    @property
+    def words(self) -> str:
+        """The glossary's words for it."""
+        return _WORDS[self]
+
+
+_WORDS: Final = {
+    Stage.NEEDS_INFO: "needs information",
+    Stage.READY: "ready",
+    Stage.POST_OBS: "post-observation",
+    Stage.COMPLETED: "completed",
+}
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):

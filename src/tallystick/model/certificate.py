@@ -9,6 +9,7 @@ Source: evidence-carrying termination, "Certificate"; in-toto Statement v1; RFC 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -18,8 +19,9 @@ import msgspec
 
 from tallystick.errors import InputError
 from tallystick.model.canonical import canonical
+from tallystick.model.events import tagged
 from tallystick.model.proposal import Quantifier, StopOutcome
-from tallystick.model.values import Money, Quantity, plain
+from tallystick.model.values import Money, Quantity, Type, decimal_of, plain
 
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "urn:x-tallystick:certificate:v1"
@@ -152,15 +154,24 @@ def certificate_of(payload: bytes) -> Certificate:
     return found
 
 
-def lexical(value: Any) -> Any:
+def lexical(value: Any, type_: Type | None = None) -> Any:
     """Return a typed value (as `Type.parse` gives it) in the form a certificate states it.
 
-    Numbers, money, quantities, instants and dates are text; sets are sorted lists; `Type.parse` (with the numbers of
-    `integer` as text) reads it back.
+    Numbers, money, quantities, instants and dates are text; sets are sorted lists. Under the type `json`, where nothing
+    else tells a number from a text, values stand as `events.tagged` writes them. `value_of` reads it back.
+
+    Args:
+        value: the value.
+        type_: its type; needed only where `json` is, or is inside, it.
 
     Raises:
         InputError: it is no value of any type.
     """
+    if type_ is not None and type_.name == "json":
+        try:
+            return tagged(value)
+        except (ValueError, RecursionError) as bad:
+            raise InputError(f"no JSON value: {bad}") from None
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):
@@ -175,10 +186,81 @@ def lexical(value: Any) -> Any:
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, date):
         return value.isoformat()
+    item = type_.item if type_ is not None else None
     if isinstance(value, (set, frozenset)):
-        return sorted((lexical(v) for v in value), key=canonical)
+        return sorted((lexical(v, item) for v in value), key=canonical)
     if isinstance(value, (list, tuple)):
-        return [lexical(v) for v in value]
+        return [lexical(v, item) for v in value]
     if isinstance(value, Mapping):
-        return {k: lexical(v) for k, v in value.items()}
+        members = type_.fields if type_ is not None else {}
+        return {k: lexical(v, members.get(k)) for k, v in value.items()}
     raise InputError(f"a {type(value).__name__} is no value of a claim")
+
+
+def value_of(type_: Type, stated: Any) -> Any:
+    """Return the typed value that `stated`, in its lexical form, states under `type_`.
+
+    There is one lexical form of a value: `lexical(value_of(type_, stated), type_) == stated`.
+
+    Raises:
+        ValueError: it is no value of that type, or not in its lexical form.
+    """
+    try:
+        value = _read(type_, stated)
+        again = lexical(value, type_)
+    except (InputError, RecursionError, OverflowError) as bad:
+        raise ValueError(f"not a {type_}: {bad}") from None
+    if again != stated:
+        raise ValueError(f"not in the form in which a {type_} is stated")
+    return value
+
+
+def _read(type_: Type, stated: Any) -> Any:
+    if stated is None:
+        return type_.parse(None)
+    name = type_.name
+    if name == "json":
+        return _untagged(stated)
+    if name in _TEXTS and not isinstance(stated, str):
+        raise ValueError(f"a {type_} is stated as text")
+    if name == "integer":
+        if not _INTEGER.fullmatch(stated):
+            raise ValueError("not an integer")
+        return int(stated)
+    if name in ("money", "quantity"):
+        number, _, unit = stated.partition(" ")
+        if not unit or (type_.unit is not None and unit != type_.unit):
+            raise ValueError(f"expected an amount in {type_.unit or 'a unit'}")
+        if name == "quantity":
+            return Quantity(decimal_of(number), unit)
+        return Type(name="money").parse(stated)
+    if name in ("list", "set"):
+        if not isinstance(stated, (list, tuple)):
+            raise ValueError("expected a list")
+        item = type_.item or Type(name="json")
+        items = tuple(_read(item, part) for part in stated)
+        if name == "list":
+            return items
+        try:
+            return frozenset(items)
+        except TypeError:
+            raise ValueError("items of a set must be scalars") from None
+    if name == "record":
+        if not isinstance(stated, Mapping) or stated.keys() != type_.fields.keys():
+            raise ValueError("expected exactly the members of the record")
+        return {member: _read(t, stated[member]) for member, t in type_.fields.items()}
+    return type_.parse(stated)
+
+
+_INTEGER: Final = re.compile("-?(0|[1-9][0-9]{0,3999})")
+_TEXTS: Final = frozenset({"integer", "decimal", "money", "quantity", "instant", "date"})
+
+
+def _untagged(stated: Any) -> Any:
+    if isinstance(stated, Mapping):
+        if stated.keys() == {"$num"}:
+            return decimal_of(stated["$num"])
+        return {k[1:] if k.lstrip("$") == "num" and k.startswith("$") else k: _untagged(v) for k, v in stated.items()}
+    if isinstance(stated, (list, tuple)):
+        return [_untagged(v) for v in stated]
+    return stated

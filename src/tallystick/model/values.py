@@ -218,6 +218,9 @@ class Type:
             return f"{self.name}({inside}{f', scale {self.scale}' if self.scale else ''})"
         if self.item is not None:
             return f"{self.name}({self.item})"
+        if self.fields:
+            members = (f"{name}: {'optional ' if t.optional else ''}{t}" for name, t in self.fields.items())
+            return f"{self.name}({', '.join(members)})"
         return self.name
 
 

@@ -182,8 +182,24 @@ def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
     call.receipts.append(record)
     conclude(state, call, record, tool)
     state.evidence_seq = sealed.event.seq
-    if record.good and tool is not None:
+    for ref in call.targets:
+        _about(state, call.tool, ref, record)
+    if tool is None:
+        return
+    if record.good:
         learn(state, tool, call, record)
+        return
+    for rule in tool.yields:  # nothing is learnt from it, and it is about what it speaks of all the same
+        for _, item in resolve_each(record.value, rule.at):
+            text = id_text(call.args.get(rule.id_arg) if rule.id_arg is not None else resolve(item, rule.id or ()))
+            if text is not None:
+                _about(state, call.tool, EntityRef(rule.kind, text), record)
+
+
+def _about(state: State, tool: str, ref: EntityRef, record: ReceiptRecord) -> None:
+    known = state.index.receipts_about.setdefault((tool, ref), [])
+    if not known or known[-1] is not record:
+        known.append(record)
 
 
 def conclude(state: State, call: CallRecord, record: ReceiptRecord, tool: Tool | None) -> None:
@@ -246,6 +262,7 @@ def learn(state: State, tool: Tool, call: CallRecord, record: ReceiptRecord) -> 
             if text is None:
                 continue
             ref = EntityRef(rule.kind, text)
+            _about(state, call.tool, ref, record)
             seen = observed_seq
             if not own and seen < state.index.write_over.get(ref, 0):
                 seen = min(seen, state.index.last_write[ref] - 1)  # the write was still under way

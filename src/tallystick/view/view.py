@@ -117,6 +117,10 @@ class View(State):
         """Return the receipts of calls to `tool`, oldest first."""
         return self.index.receipts_by_tool.get(tool, ())
 
+    def receipts_about(self, tool: str, ref: EntityRef) -> tuple[ReceiptRecord, ...] | list[ReceiptRecord]:
+        """Return the receipts of calls to `tool` that addressed an entity or hold a record of it, oldest first."""
+        return self.index.receipts_about.get((tool, ref), ())
+
     def facts(self, ref: EntityRef) -> Mapping[str, Fact]:
         """Return field → newest fact about an entity."""
         return self.index.facts.get(ref, _NO_FACTS)

@@ -47,12 +47,14 @@ class Compiled:
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         """Return the value under `env` (root name → value).
 
+        A caller that evaluates many expressions within one bound puts a list with the steps left under `macros.BUDGET`.
+
         Raises:
             ExpressionError: a missing name, mixed types, overflow, division by zero, too many steps.
         """
         try:
             if self._metered:
-                return self._run({**env, BUDGET: [MAX_STEPS]})
+                return self._run({BUDGET: [MAX_STEPS], **env})
             return self._run(env)
         except ExpressionError:
             raise
