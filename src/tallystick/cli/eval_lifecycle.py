@@ -256,7 +256,11 @@ def rollouts(
     api_key_env: KeyEnv = None,
     gate: Annotated[
         list[str] | None,
-        typer.Option("--gate", metavar="NAME", help="B1, B2, A or A-matched; all by default, repeatable."),
+        typer.Option(
+            "--gate",
+            metavar="NAME",
+            help="B1, B2, A, A-matched (those four by default), B2-reports, A-stop; repeatable.",
+        ),
     ] = None,
     language: Tongue = "zh",
     repetitions: Annotated[

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from tallystick.gates.stage import Stage
 
@@ -53,16 +53,16 @@ class Moment:
 class StopPolicy(Protocol):
     """A stop policy.
 
-    Attributes:
-        name: of the policy.
-        needs_reports: the agent must be told to report, so its input differs from one under a policy that needs none.
+    Two policies of one name answer an agent in the same words.
     """
-
-    needs_reports: ClassVar[bool]
 
     @property
     def name(self) -> str:
         """Name of the policy."""
+
+    @property
+    def needs_reports(self) -> bool | None:
+        """Whether the agent is told to report under it, so that its input is another than without; None for either."""
 
     def decide(self, moment: Moment) -> Ruling:
         """Return what happens after a turn."""
@@ -73,12 +73,16 @@ class MarkerGate:
     """B1: the loop reads a marker in the text. A missing one ends the session, and `completed` stops it."""
 
     completed: str = Stage.COMPLETED.value
-    needs_reports: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         """Name of the policy."""
         return "B1"
+
+    @property
+    def needs_reports(self) -> bool:
+        """The agent is told to report."""
+        return True
 
     def decide(self, moment: Moment) -> Ruling:
         """Return what happens after a turn: its text alone decides."""
@@ -93,14 +97,24 @@ class MarkerGate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoToolCallGate:
-    """B2: a turn without a tool call is over, whatever it says."""
+    """B2: a turn without a tool call is over, whatever it says.
 
-    needs_reports: ClassVar[bool] = False
+    Attributes:
+        reports: the agent is told to report although nobody reads it; *ours*. Such a session never ends sooner than
+            under the other policies, so its recording can be judged by B1 and by A's stop rule.
+    """
+
+    reports: bool = False
 
     @property
     def name(self) -> str:
         """Name of the policy."""
-        return "B2"
+        return "B2 with reports" if self.reports else "B2"
+
+    @property
+    def needs_reports(self) -> bool:
+        """Whether the agent is told to report."""
+        return self.reports
 
     def decide(self, moment: Moment) -> Ruling:
         """Return what happens after a turn: its structure alone decides."""
@@ -118,12 +132,16 @@ class RuntimeOwned:
 
     matched: bool = False
     re_prompts: int = RE_PROMPTS
-    needs_reports: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
         """Name of the policy."""
         return "A matched" if self.matched else "A unmatched"
+
+    @property
+    def needs_reports(self) -> bool:
+        """Nobody reads reports."""
+        return False
 
     def decide(self, moment: Moment) -> Ruling:
         """Return what happens after a turn: the record alone decides."""
@@ -136,13 +154,37 @@ class RuntimeOwned:
         return "re_prompt" if moment.re_prompted < self.re_prompts else "give_up"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuntimeStop:
+    """A's stop rule alone: the derived stage stops, and nobody asks to continue. It judges recordings (appendix V)."""
+
+    @property
+    def name(self) -> str:
+        """Name of the policy."""
+        return "A stop rule"
+
+    @property
+    def needs_reports(self) -> None:
+        """A rule alone, whatever the agent was told."""
+        return
+
+    def decide(self, moment: Moment) -> Ruling:
+        """Return what happens after a turn: done is done, else the turn's structure decides who is next."""
+        if moment.stage is Stage.COMPLETED:
+            return "stop"
+        return "go_on" if moment.called else "hand_over"
+
+
 POLICIES: Final[dict[str, StopPolicy]] = {
     "B1": MarkerGate(),
     "B2": NoToolCallGate(),
     "A": RuntimeOwned(),
     "A-matched": RuntimeOwned(matched=True),
+    "B2-reports": NoToolCallGate(reports=True),
+    "A-stop": RuntimeStop(),
 }
-"""The policies by the name they are asked for."""
+"""The policies by the name they are asked for. The first four are the source's comparison."""
+COMPARED: Final = ("B1", "B2", "A", "A-matched")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,15 +207,15 @@ class Regated:
 def regate(moments: Sequence[Moment], recorded: StopPolicy, other: StopPolicy) -> Regated:
     """Return how a recorded session would have ended under another policy.
 
-    Exact only while both see, and cause, the same input: the same instructions, and until the other ends the session
-    the same answer to each turn. Where it would have gone on past the recording's own end, nothing is known.
+    Exact only while both cause the same input: the agent is told the same, and until the other ends the session it
+    answers each turn as the recording did. Where it would have gone on past the recording's own end, nothing is known.
 
     Args:
         moments: of every agent turn, in order.
         recorded: the policy it was recorded under.
         other: the policy it is judged by.
     """
-    if recorded.needs_reports != other.needs_reports:
+    if other.needs_reports is not None and other.needs_reports != bool(recorded.needs_reports):
         return Regated(exact=False, why_not="not regatable: only one of the two tells the agent to report")
     for turn, moment in enumerate(moments):
         was, now = recorded.decide(moment), other.decide(moment)

@@ -15,7 +15,7 @@ from tallystick.evals.lifecycle.suite import kept
 from tallystick.evals.lifecycle.suite.asking import Deployment
 from tallystick.evals.lifecycle.suite.run import MAX_FAILURES, admit
 from tallystick.evals.lifecycle.suite.scenario import Language, Scenario, scenarios
-from tallystick.gates.stop_policies import POLICIES, StopPolicy
+from tallystick.gates.stop_policies import COMPARED, POLICIES, StopPolicy
 
 SESSIONS: Final = "sessions.jsonl"
 REPETITIONS: Final = 6
@@ -42,7 +42,7 @@ class Tour:
     """What is rolled out.
 
     Attributes:
-        gates: names of stop policies, all where empty.
+        gates: names of stop policies; the four that are compared where empty.
         language: of prompts and the user.
         repetitions: of each scenario under each policy.
         limit: most sessions under each policy, scenarios taking turns; None for all.
@@ -68,7 +68,7 @@ class Tour:
         for option, number in numbers:
             if number is not None and number < 1:
                 raise InputError(f"`{number}` is too few", where=option, fix="1 or more")
-        policies = [POLICIES[g] for g in self.gates or tuple(POLICIES)]
+        policies = [POLICIES[g] for g in self.gates or COMPARED]
         pairs = [(s, n) for n in range(self.repetitions) for s in scenarios()][: self.limit]
         return [(s, p, n) for s, n in pairs for p in policies]
 

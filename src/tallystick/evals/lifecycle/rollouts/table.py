@@ -20,8 +20,8 @@ from tallystick.evals.lifecycle.rollouts.session import OUTCOMES, Session
 from tallystick.gates.stop_policies import ENDS, POLICIES, regate
 
 NOTES: Final = (
-    "Contrasts compare reporting-and-termination configurations, not gate rules: only B1 carries the reporting"
-    + " instructions, and A changes who asks the agent to continue.",
+    "Contrasts compare reporting-and-termination configurations, not gate rules.",
+    "Only B1 carries the reporting instructions, and A changes who asks the agent to continue.",
     "Rollouts give no stage gap: their terminal checkpoints are selected by survival.",
 )
 """What must stand beside the table."""
@@ -30,7 +30,9 @@ LABELS: Final = {
     "reader": "Audit/engineering",
 }  # fmt: skip
 _NAMES: Final = tuple(p.name for p in POLICIES.values())
-CONTRASTS: Final = (("B2", "B1"), ("A unmatched", "B1"), ("A matched", "B1"), ("A matched", "A unmatched"))
+CONTRASTS: Final = (("B2", "B1"), ("A unmatched", "B1"), ("A matched", "B1"), ("A matched", "A unmatched"),
+             ("B2 with reports", "B1"), ("B2 with reports", "B2"))  # fmt: skip
+"""Pairs of configurations. The last two are *ours*: two rules under the same instructions, one rule with and without."""
 
 
 def told(sessions: Sequence[Session]) -> dict[str, Any]:
@@ -124,18 +126,19 @@ def text(report: dict[str, Any]) -> str:
     """Return the report as text."""
     who = ", ".join(report["deployments"])
     kind = "scripted agent" if report["scripted"] else "deployment"
+    languages = ", ".join(report["languages"])
     lines = [
-        f"{kind} {who}; {report['sessions']} sessions over {report['scenarios']} scenarios"
-        + f" ({', '.join(report['languages'])})",
+        f"{kind} {who}; {report['sessions']} sessions over {report['scenarios']} scenarios ({languages})",
         "",
         f"outcomes, % of sessions [Wilson 95%]; published beside, never ours   ({report['labels']['outcomes']})",
-        f"{'gate':14}{'n':>5}  " + "".join(f"{o:>22}" for o in OUTCOMES),
+        f"{'gate':18}{'n':>5}  " + "".join(f"{o:>22}" for o in OUTCOMES),
     ]
     table = report["published"]["table_19"]
     for name, row in report["outcomes"].items():
         of = next(iter(row.values()))["of"]
-        lines.append(f"{name:14}{of:5}  " + "".join(f"{_share(row[o]):>22}" for o in OUTCOMES))
-        lines.append(f"{'  published':19}  " + "".join(f"{table[name].get(o, ''):>22}" for o in OUTCOMES))
+        lines.append(f"{name:18}{of:5}  " + "".join(f"{_share(row[o]):>22}" for o in OUTCOMES))
+        if name in table:
+            lines.append(f"{'  published':23}  " + "".join(f"{table[name].get(o, ''):>22}" for o in OUTCOMES))
     lines += ["", *report["notes"]]
     if report["contrasts"]:
         lines += ["", f"task success, points, scenarios resampled   ({report['labels']['contrasts']})"]
@@ -146,8 +149,12 @@ def text(report: dict[str, Any]) -> str:
     if report["regating"]:
         lines += ["", f"recordings under another policy, where exact   ({report['labels']['regating']})"]
         for name, one in report["regating"].items():
-            ends = ", ".join(f"{n} {o}" for o, n in sorted(one["outcomes"].items())) or "none"
+            if not one["exact"]:
+                continue
+            ends = ", ".join(f"{n} {o}" for o, n in sorted(one["outcomes"].items()))
             lines.append(f"{name:28}{one['exact']:4} exact: {ends}; {sum(one['not_regatable'].values())} not regatable")
+        none = [n for n, one in report["regating"].items() if not one["exact"]]
+        lines += [f"not regatable: {'; '.join(none)}"] if none else []
     reader = report["reader"]
     lines += [
         "",
