@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from tallystick.contracts.terms import facts, sources
 from tallystick.contracts.types import Contract, Slot, Tool
+from tallystick.gates.certify.exhibits import scope_of_slot
 from tallystick.gates.claim_slot import slot_of
-from tallystick.gates.derive import scope_of_slot
 from tallystick.gates.stage import call_for
 from tallystick.model import jsontext
 from tallystick.model.certificate import Check
@@ -18,30 +18,28 @@ from tallystick.model.decision import Decision, Read, Reason
 from tallystick.model.values import same
 from tallystick.view import ReceiptRecord, View
 
-_CHECKS: Final[Mapping[str, Check]] = {
-    "coverage.open": "claim_coverage",
-    "coverage.twice": "claim_coverage",
-    "coverage.unknown_slot": "claim_coverage",
-    "coverage.empty": "claim_coverage",
-    "claim.type": "claim_coverage",
-    "claims.not_json": "claim_coverage",
-    "claim.scope": "task_scope",
-    "evidence.other_entity": "task_scope",
-    "evidence.unknown_entity": "task_scope",
-    "evidence.ambiguous_entity": "task_scope",
-    "evidence.other_kind": "task_scope",
-    "evidence.partial": "outcome_validation",
-    "evidence.invalid": "outcome_validation",
-    "receipt.missing": "ledger_reference",
-    "receipt.forged": "ledger_reference",
-    "receipt.orphan": "ledger_reference",
-    "receipt.replica": "ledger_reference",
-    "pairing.ambiguous": "ledger_reference",
-    "claim.mismatch": "value_replay",
-    "claim.unit": "value_replay",
-    "claim.not_derivable": "value_replay",
-    "claim.unsupported": "exact_transform",
-}
+_OF_CHECKS: Final[Mapping[Check, tuple[str, ...]]] = {
+    "claim_coverage": (
+        "coverage.open", "coverage.twice", "coverage.unknown_slot", "coverage.empty", "claim.type", "claim.not_none",
+        "claims.not_json", "obligation.unknown", "certificate.too_large",
+    ),
+    "task_scope": (
+        "claim.scope", "evidence.other_entity", "evidence.other_date", "evidence.unknown_entity", "evidence.missing",
+        "evidence.ambiguous_entity", "evidence.other_kind", "evidence.stale", "result.echo", "certificate.now",
+    ),
+    "outcome_validation": ("evidence.partial", "evidence.invalid", "effect.partial_batch"),
+    "ledger_reference": (
+        "receipt.missing", "receipt.forged", "receipt.orphan", "receipt.replica", "receipt.digest", "receipt.imported",
+        "receipt.later", "receipt.pointer", "evidence.repeated", "pairing.ambiguous", "certificate.head",
+        "certificate.upto",
+    ),
+    "value_replay": (
+        "claim.mismatch", "claim.unit", "claim.not_derivable", "derivation.invalid", "derivation.bounds",
+        "evidence.conflict",
+    ),
+    "exact_transform": ("claim.transform", "claim.unsupported"),
+}  # fmt: skip
+_CHECKS: Final[Mapping[str, Check]] = {code: check for check, codes in _OF_CHECKS.items() for code in codes}
 _UNREAD: Final = frozenset({"coverage.open", "claim.not_derivable", "evidence.missing", "evidence.stale"})
 """Codes of deficits that a read may close."""
 
@@ -73,7 +71,8 @@ class Deficit(msgspec.Struct, frozen=True, kw_only=True):
         about = self.slot or self.where
         name = f"{about} " if about else ""
         check = f" ({self.check})" if self.check else ""
-        text = f"{name}[{self.code}]{check}: {self.message}"
+        said = self.message.removeprefix(f"`{about}`: ")
+        text = f"{name}[{self.code}]{check}: {said}"
         text += f"; needs {self.closes}" if self.closes else ""
         text += "".join(f"; read {read.tool} {read.args}" for read in self.reads)
         return text + (f"; call {self.call.tool} {self.call.args}" if self.call is not None else "")
@@ -92,14 +91,34 @@ def _json(read: Read) -> dict[str, Any]:
 
 def check_of(reason: Reason) -> Check | str:
     """Return the verifier's check a reason belongs to, or "" where it is about the run and no claim."""
-    if reason.code.startswith("result."):
-        return "outcome_validation"
-    return _CHECKS.get(reason.code, "")
+    found = _CHECKS.get(reason.code)
+    if found is not None:
+        return found
+    return "outcome_validation" if reason.code.startswith("result.") else ""
 
 
-def deficits(view: View, contract: Contract, decision: Decision) -> tuple[Deficit, ...]:
-    """Return what is missing, one for each reason of a refused stop, in its order."""
-    return tuple(_deficit(view, contract, reason) for reason in decision.reasons)
+def deficits(view: View, contract: Contract, decision: Decision, notes: Sequence[Reason] = ()) -> tuple[Deficit, ...]:
+    """Return what is missing, one for each reason of a refused stop, in its order.
+
+    Args:
+        view: the run's record.
+        contract: what it is judged by.
+        decision: the refusal.
+        notes: where claims were read from the answer's text: why a slot's value was not found there.
+    """
+    unread = {note.where: note for note in notes}
+    return tuple(_noted(_deficit(view, contract, reason), unread) for reason in decision.reasons)
+
+
+def _noted(deficit: Deficit, notes: Mapping[str, Reason]) -> Deficit:
+    note = notes.get(deficit.slot) if deficit.code == "coverage.open" else None
+    if note is None:
+        return deficit
+    said = note.message.removeprefix(f"`{deficit.slot}`: ")
+    return msgspec.structs.replace(
+        deficit, message=f"{deficit.message} ({note.code}: {said})", closes=note.reverses or deficit.closes,
+        reads=deficit.reads or note.reads,
+    )  # fmt: skip
 
 
 def _deficit(view: View, contract: Contract, reason: Reason) -> Deficit:
@@ -107,7 +126,7 @@ def _deficit(view: View, contract: Contract, reason: Reason) -> Deficit:
     owed = view.obligations.get(reason.where) if reason.code == "obligation.open" else None
     call = call_for(contract, owed) if owed is not None else None
     reads = reason.reads
-    if not reads and slot is not None and reason.code in _UNREAD:
+    if not reads and slot is not None and (reason.code in _UNREAD or reason.code.startswith("result.")):
         reads = _reads(view, contract, slot)
     return Deficit(
         slot=slot.name if slot is not None else "",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tallystick.evals.common.draw import Draw
 from tallystick.evals.termination.closed.clusters import OF_ANSWERS, SEED, Cluster
+from tallystick.evals.termination.closed.desk import as_json
 from tallystick.evals.termination.closed.scene import Done, Leaves, Move, Scene, Working
 from tallystick.evals.termination.corrupt import corrupted
 
@@ -61,7 +62,7 @@ class Scripted:
     """The scripted agent.
 
     Attributes:
-        never_recovers: it never does what is missing, whatever it is told: the control that the recovery gate must fail.
+        never_recovers: it never does what is missing, whatever it is told: the control for the recovery gate.
         seed: of its draws.
     """
 
@@ -135,13 +136,11 @@ class Mind:
         self._said = dict(truth)
         if self._chance("slip"):
             slot = scene.cluster.contract.answer[0]
-            self._said[slot.name] = corrupted(slot.type, truth[slot.name])
+            self._said[slot.name] = as_json(slot.type, corrupted(slot.type, truth[slot.name]))
         return self._done()
 
     def _done(self) -> Done:
-        return Done(
-            text="Done. " + " ".join(f"{name}: {value}." for name, value in self._said.items()), answer=self._said
-        )
+        return Done(text="Done.", answer=self._said)
 
     def _chance(self, name: str) -> bool:
         scene = self._scene

@@ -14,6 +14,7 @@ from tallystick.evals.termination.closed.clusters import Cluster
 from tallystick.evals.termination.family import answered
 from tallystick.evals.termination.stated import stated
 from tallystick.model import jsontext
+from tallystick.model.values import Type
 
 ERROR: Final[Mapping[str, Any]] = {
     "status": "ok",
@@ -59,8 +60,11 @@ class Desk:
     def truth(self) -> dict[str, Any] | None:
         """Return slot → value as the world's tables give it, or None where what is asked for was not done."""
         world = deepcopy(self.world)
-        world["job"]["state"] = "ready"  # whether the job was waited for is asked of the log: its reads come after it
-        return self.cluster.family.truth(world, self.cluster.scenario.bindings)
+        world["job"]["state"] = "ready"  # what is right does not depend on whether the job was waited for
+        found = self.cluster.family.truth(world, self.cluster.scenario.bindings)
+        if found is None:
+            return None
+        return {slot.name: as_json(slot.type, found[slot.name]) for slot in self.cluster.contract.answer}
 
     def evidence(self) -> bool:
         """Return whether the log holds every read the answer rests on, with the result the world gives to it now."""
@@ -92,6 +96,17 @@ class Desk:
     def supported(self, answer: Mapping[str, Any]) -> bool:
         """Return whether an end with this answer is a supported completion."""
         return self.right(answer) and self.evidence()
+
+
+def as_json(type_: Type, value: Any) -> Any:
+    """Return a value in lexical form as an agent states it to a finish tool: whole numbers are JSON numbers."""
+    if type_.name == "integer":
+        return int(value)
+    if type_.name in ("list", "set") and type_.item is not None:
+        return [as_json(type_.item, item) for item in value]
+    if type_.name == "record":
+        return {name: as_json(kind, value[name]) for name, kind in type_.fields.items()}
+    return value
 
 
 def _sorted(text: str) -> str:

@@ -34,7 +34,7 @@ def _incomplete(t: Trajectory) -> bool:
 
 _COUNTED: Final[Mapping[str, tuple[Callable[[Trajectory], bool], Callable[[Trajectory], bool]]]] = {
     "U": (_incomplete, lambda t: t.end == "complete" and not t.supported),
-    "S": (lambda t: True, lambda t: t.supported),
+    "S": (lambda _: True, lambda t: t.supported),
     "FC": (lambda t: not _incomplete(t), lambda t: t.first != "complete"),
     "R": (_incomplete, lambda t: t.recovered),
 }

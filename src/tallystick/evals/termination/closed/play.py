@@ -88,8 +88,10 @@ def play(
     name = f"{cluster.name}-{checkpoint}-{repetition}-{policy.name}"
     with Guard(cluster.contract, tools=desk.tools(), clock=Clock(), ids=lambda: name, holder="study") as guard:
         with guard.run(cluster.task) as run:
+            run.says("user", cluster.scenario.request)
             scene = Scene(
-                cluster=cluster, checkpoint=checkpoint, repetition=repetition, run=run, desk=desk
+                cluster=cluster, checkpoint=checkpoint, repetition=repetition, run=run, desk=desk,
+                events=lambda: tuple(guard.store.events(name)),
             )  # fmt: skip
             scene.lead_in()
             found = _loop(scene, policy, agent, turns)
@@ -116,6 +118,8 @@ def _loop(scene: Scene, policy: Policy, agent: Agent, turns: int) -> Trajectory:
         if continued and scene.checkpoint == "incomplete":
             found = scene.desk.evidence() if was_missing else done is not None and scene.desk.right(done.answer)
             recovered = recovered or found
+        if done is not None and scene.run.status is None:
+            scene.run.says("assistant", done.words)
         verdict = judge.judge(done)
         first = first or verdict.decision
         deficits += verdict.deficits

@@ -4,7 +4,7 @@
 | --- | --- |
 | critic_core | complete where the agent says it is done; stuck where its last calls are the same; else continue |
 | controller | as the critic core, but its first "stuck" is answered by one more turn, as the critic's own loop would |
-| full_trace_critic | what a critic says that reads every word and result: a model, or a scripted critic of stated errors |
+| full_trace_critic | what a critic says that reads every word and result: a model, or a scripted one of stated errors |
 | ect | what the runtime's own closed loop says: COMPLETE, CONTINUE with deficits, STUCK |
 
 The first three believe or disbelieve; none of them can name a deficit. All trajectories run their calls under the same
@@ -162,10 +162,12 @@ class AlwaysContinue:
 
     def start(self, scene: Scene) -> Judge:
         """Return itself: it remembers nothing."""
+        del scene
         return self
 
     def judge(self, done: Done | None) -> Verdict:
         """Say CONTINUE."""
+        del done
         return Verdict(decision="continue")
 
 

@@ -27,9 +27,7 @@ SCRIPTED_NOTE: Final = (
     "scripted agents of stated behaviour: the numbers follow from the probabilities stated per cluster and say nothing "
     "about any model"
 )
-CRITIC_NOTE: Final = (
-    "the full-trace critic is a scripted critic of stated error rates; no model was asked"
-)
+CRITIC_NOTE: Final = "the full-trace critic is a scripted critic of stated error rates; no model was asked"
 Job = tuple[Cluster, Checkpoint, int, Policy, Agent]
 
 
@@ -55,7 +53,7 @@ def chosen(limit: int | None = None, seed: str = SEED) -> tuple[Cluster, ...]:
     return tuple(sorted(primary, key=lambda c: c.number)[:limit])
 
 
-def run(
+def study(
     agent: Agent | None = None,
     *,
     critic: Policy | None = None,
@@ -181,9 +179,7 @@ def controls(
     return told
 
 
-def _jobs(
-    picked: Sequence[Cluster], repetitions: int, tested: Sequence[Policy], agent: Agent
-) -> Iterator[Job]:
+def _jobs(picked: Sequence[Cluster], repetitions: int, tested: Sequence[Policy], agent: Agent) -> Iterator[Job]:
     for repetition in range(repetitions):
         for cluster in picked:
             for checkpoint in CHECKPOINTS:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 
 from tallystick.evals.termination.closed.clusters import Cluster
-from tallystick.evals.termination.closed.desk import Desk
+from tallystick.evals.termination.closed.desk import Desk, as_json
 from tallystick.evals.termination.corrupt import corrupted
+from tallystick.model import jsontext
+from tallystick.model.events import Sealed
 from tallystick.runtime.run import Run
 
 Checkpoint = Literal["incomplete", "complete"]
@@ -29,6 +32,12 @@ class Done:
 
     text: str
     answer: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """The final words and every value, as a reader of the trace sees them."""
+        stated = " ".join(f"{name}: {jsontext.dumps(value)}." for name, value in self.answer.items())
+        return f"{self.text} {stated}".strip()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +60,7 @@ class Clock:
         self._now = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 
     def __call__(self) -> datetime:
+        """Return the present instant."""
         self._now += timedelta(seconds=1)
         return self._now
 
@@ -62,6 +72,7 @@ class Scene:
     Attributes:
         calls: calls proposed since the checkpoint.
         answer: what the agent would answer at the checkpoint.
+        events: returns the run's events so far.
         told: (tool, arguments, text of what came back) of every call, for an agent that reads its history.
     """
 
@@ -70,6 +81,7 @@ class Scene:
     repetition: int
     run: Run
     desk: Desk
+    events: Callable[[], tuple[Sealed, ...]]
     calls: int = 0
     answer: dict[str, Any] = field(default_factory=dict)
     told: list[tuple[str, Mapping[str, Any], str]] = field(default_factory=list)
@@ -115,11 +127,9 @@ class Scene:
             del self.answer[at]
         elif gap == "wrong_value":
             slot = next(s for s in cluster.contract.answer if s.name == at)
-            self.answer[at] = corrupted(slot.type, self.answer[at])
+            self.answer[at] = as_json(slot.type, corrupted(slot.type, self.answer[at]))
         self.calls = 0
 
     def _try_reading(self) -> None:
-        try:
+        with contextlib.suppress(KeyError):  # a family whose next read depends on the last cannot go on after an error
             self.read()
-        except KeyError:
-            pass  # a family whose next read depends on the last cannot go on after an error
