@@ -7,28 +7,44 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
-from tallystick.prose.facts import Fact
+from tallystick.prose.facts import ID_KEY, Fact
 from tallystick.prose.grounds import Case, Ground
 from tallystick.prose.matching import is_moneylike, read, states
 from tallystick.prose.reading import Mention
 from tallystick.prose.subjects import NOBODY, Subject
-from tallystick.prose.words import GENERIC, stems_of, widened
+from tallystick.prose.words import GENERIC, stem, stemmed, stems_of, widened
 
+_FEE: Final = stemmed({"fee", "surcharge", "charge"})
+_CREDIT: Final = stemmed({"credit", "goodwill", "compensation", "refund", "bonus"})
 _HEADS: Final = {
-    "refund": frozenset({"refund"}), "refunded": frozenset({"refund"}), "fee": frozenset({"fee", "surcharge", "charge"}),
-    "fees": frozenset({"fee", "surcharge", "charge"}), "surcharge": frozenset({"fee", "surcharge", "charge"}),
-    "credit": frozenset({"credit", "goodwill", "compens", "refund"}), "discount": frozenset({"discount", "sav", "promo", "off"}),
-    "voucher": frozenset({"voucher"}), "compensation": frozenset({"compens", "voucher", "credit"}),
-    "tax": frozenset({"tax"}), "deposit": frozenset({"deposit"}), "subtotal": frozenset({"subtot", "subtotal"}),
-    "goodwill": frozenset({"goodwill"}), "balance": frozenset({"balanc", "balance", "remain"}), "penalty": frozenset({"penalti", "fee"}),
+    **dict.fromkeys(("refund", "refunds", "refunded"), stemmed({"refund"})),
+    **dict.fromkeys(("fee", "fees", "surcharge", "penalty"), _FEE),
+    **dict.fromkeys(("credit", "credits", "goodwill", "compensation"), _CREDIT),
+    **dict.fromkeys(("discount", "discounts"), stemmed({"discount", "saving", "promo", "off", "loyalty"})),
+    **dict.fromkeys(("voucher", "vouchers"), stemmed({"voucher"})),
+    "tax": stemmed({"tax"}), "deposit": stemmed({"deposit"}), "subtotal": stemmed({"subtotal"}),
 }  # fmt: skip
+"""Nouns for what an amount is, and the words of which a field or tool must have one to hold such an amount."""
 _WORD: Final = re.compile(r"[a-z]+")
+_TIMES: Final = re.compile(r"[\u00d7x]\s?[0-9]|[0-9]\s?[\u00d7x](?![a-z])|[0-9]\s+\u00d7")
+_QUANTITY: Final = stemmed({"quantity", "qty", "count"})
 _NUMBERS: Final = frozenset({"money", "number", "percent", "quantity", "duration", "ordinal"})
+
+
+_ENDING: Final = re.compile(r"\b(?:end(?:s|ing)? (?:in|with)|last (?:four|4)(?: digits)?)\W{0,4}$")
+"""Digits after these words are the end of a number, and no amount."""
+
+
+_CONCRETE: Final = re.compile(
+    r"\b(?:the|your|this|it) (?:\w+ )?(?:is|was|has been|are|were|['\u2019]s)\b", re.IGNORECASE
+)
 
 
 def labels_of(case: Case, mention: Mention) -> list[frozenset[str]]:
     """Return stems of the words around a mention, from its clause outwards, entities and other values left out."""
     clause = case.setting.clause(mention.start, mention.end)
+    if _TIMES.search(case.text[max(0, mention.start - 2) : mention.end + 2]) and mention.kind == "number":
+        return [_QUANTITY] * 4
     here = case.setting.at(mention.start, mention.end)
     found = [_stems(case, *clause), _stems(case, *here.sentence()), _stems(case, *here.line())]
     heads: frozenset[str] = frozenset()
@@ -85,6 +101,8 @@ def ground(case: Case, mention: Mention) -> Ground:
     labels = labels_of(case, mention)
     head = head_of(case, mention) if mention.kind == "money" else frozenset()
     refusal = f"`{mention.text}` stands in the record, but not for this"
+    if mention.kind in ("number", "id") and _ENDING.search(case.text[: mention.start]):
+        holders = [(f, how) for f, how in holders if isinstance(f.value, str) and f.value.endswith(mention.text)]
     for subject in case.tiers:
         near = [(f, how, c) for f, how in holders if (c := case.closeness(f, subject))]
         named = False
@@ -114,7 +132,7 @@ def _kin(mention: Mention, fact: Fact) -> bool:
     if mention.kind in _NUMBERS:
         if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
             return False
-        return mention.kind != "money" or is_moneylike(fact.key)
+        return mention.kind == "number" or (mention.kind == "money") == is_moneylike(fact.key)
     if not isinstance(value, str):
         return False
     found = read(value)
@@ -145,9 +163,15 @@ def _by_field(
         own = score(label, fact)
         best = max((score(label, r) for r in rivals if r.key != fact.key), default=0.0)
         if own >= 0.7:
-            if best > own + 0.45:
+            later = [r for r in rivals if r.key != fact.key and r.call.order >= fact.call.order]
+            if max((score(label, r) for r in later), default=0.0) > own + 0.45:
                 return None
-            if close == 1 and subject and _spoken_for(case, mention, label, subject, own):
+            if (
+                close == 1
+                and subject
+                and subject not in case.loose
+                and _spoken_for(case, mention, label, subject, own, fact)
+            ):
                 return None
             return Ground(True, (fact,))
         if best >= 1:
@@ -158,15 +182,18 @@ def _by_field(
         return Ground(True, (fact,))
     if close >= 2 and mention.kind in ("date", "datetime", "instant", "time", "month_day"):
         return Ground(True, (fact,))
-    counted = fact.stems & {"quantity", "qty", "count"}
+    counted = fact.stems & _QUANTITY
     if close >= 2 and counted and mention.kind == "number":
         return Ground(True, (fact,))
     return None
 
 
-def _spoken_for(case: Case, mention: Mention, label: frozenset[str], subject: Subject, own: float) -> bool:
+def _spoken_for(case: Case, mention: Mention, label: frozenset[str], subject: Subject, own: float, fact: Fact) -> bool:
     """Return whether the subject has such a field of its own, with another value."""
-    return any(score(label, f) >= own for f in _rivals(case, mention, subject, 2))
+    return any(
+        score(label, f) >= own and not states(mention, f) and f.call.order >= fact.call.order
+        for f in _rivals(case, mention, subject, 2)
+    )
 
 
 def _by_text(
@@ -179,12 +206,16 @@ def _by_text(
     wider = len((labels[1] - GENERIC - stems_of(mention.noun)) & said)
     if close >= 2 and fact.thing.primary is not None and overlap >= 1:
         return True
+    low, high = case.setting.clause(mention.start, mention.end)
+    if _CONCRETE.search(case.text[low:high]) and overlap < 3:
+        return False  # a rule does not say how things stand
     if not case.general:
         for rival in _rivals(case, mention, subject, 2 if subject else 1):
             key = rival.stems - GENERIC
             if key and key <= topic | labels[1] and not states(mention, rival):
                 return False
-    return (case.general and (overlap >= 1 or wider >= 2)) or overlap >= 2
+    least = 1 if mention.kind == "percent" else 2
+    return (case.general and (overlap >= 1 or wider >= 2)) or overlap >= least
 
 
 def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
@@ -201,9 +232,9 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
             f for f in case.record.facts
             if isinstance(f.value, str) and not f.asked and f.stems - GENERIC and f.stems - GENERIC <= label
             and f.thing.primary is not None and f.thing.primary[0] != f.key and case.closeness(f, subject) >= 3
-            and f.call.came == "ok" and not f.listed
+            and f.call.came == "ok" and not f.listed and ID_KEY.search(f.key)
         ]  # fmt: skip
-        if held and not any(f.value.lower() in said and case.stands(f) for f in held):
+        if held and not any(str(f.value).lower() in said and case.stands(f) for f in held):
             return Ground(False, why=f"`{mention.text}` is not what the record gives here")
         if held:
             return Ground(True, tuple(f for f in held if f.value.lower() in said)[-1:])

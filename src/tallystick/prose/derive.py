@@ -21,7 +21,7 @@ from tallystick.prose.matching import is_moneylike, read, states
 from tallystick.prose.reading import Mention
 from tallystick.prose.subjects import NOBODY
 from tallystick.prose.vocabulary import WEEKDAYS
-from tallystick.prose.words import GENERIC, stem, stems_of, tokens_of
+from tallystick.prose.words import GENERIC, key_stems, stem, stems_of, tokens_of
 
 _SUM: Final = re.compile(
     r"\b(?:total\w*|sum|combined|altogether|overall|both|together|in all|all up|comes to|works out|net|adds? up|grand)\b|=",
@@ -29,8 +29,7 @@ _SUM: Final = re.compile(
 )
 _GAP: Final = re.compile(
     r"\b(?:differen\w*|more|less|cheaper|lower|higher|additional|extra|net|remain\w*|left|sav\w*|increas\w*|decreas\w*"
-    r"|reduc\w*|missing|built into|owe|due|charged?|charge|over|under|shorter|longer|earlier|later|refund\w*|adjust\w*"
-    r"|result\w*|off|after|comes to|short|fewer|pay)\b",
+    r"|reduc\w*|missing|built into|owe|due|adjust\w*|result\w*|after|short|fewer)\b",
     re.IGNORECASE,
 )
 _COMPARE: Final = re.compile(
@@ -86,7 +85,7 @@ def _operands(case: Case, mention: Mention) -> list[tuple[Decimal, Fact]]:
             fact = next(
                 (
                     f for f in reversed(case.record.facts)
-                    if f.call.came != "failed" and isinstance(f.value, (int, Decimal)) and states(other, f)
+                    if f.call.came != "failed" and not (f.asked and f.call.came == "preview") and isinstance(f.value, (int, Decimal)) and states(other, f)
                     and (mention.kind != "money" or is_moneylike(f.key))
                 ),
                 None,
@@ -139,10 +138,10 @@ def _gaps(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, .
     operands = _operands(case, mention)[:6]
     for one, two in combinations(operands, 2):
         yield one[0] - two[0], (one[1], two[1])
-    for chosen in combinations(operands, 3):
-        total = sum((v for v, _ in chosen), Decimal(0))
-        for last, _ in chosen:
-            yield total - 2 * last, tuple(f for _, f in chosen)
+    for three in combinations(operands, 3):
+        total = sum((v for v, _ in three), Decimal(0))
+        for last, _ in three:
+            yield total - 2 * last, tuple(f for _, f in three)
     subject = case.tiers[0]
     history: dict[tuple[str, str], list[Fact]] = defaultdict(list)
     for fact in case.record.facts:
@@ -159,10 +158,10 @@ def _gaps(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, .
             ):
                 history[fact.thing.primary[1], fact.key].append(fact)
     for facts in history.values():
-        last = facts[-1]
+        newest = facts[-1]
         for first in facts[:-1]:
-            if first.value != last.value:
-                yield Decimal(last.value) - Decimal(first.value), (first, last)
+            if first.value != newest.value:
+                yield Decimal(newest.value) - Decimal(first.value), (first, newest)
 
 
 def is_kin(mention: Mention, fact: Fact) -> bool:
@@ -218,8 +217,8 @@ def _counts(case: Case, mention: Mention) -> Ground | None:
         for key, value in thing.fields.items():
             if isinstance(value, list) and wanted in {stem(s) for s in stems_of(key.replace("_", " "))} | stems_of(key):
                 if Decimal(len(value)) in mention.numbers:
-                    fact = next((f for f in case.record.facts if f.call is thing.call), None)
-                    return Ground(True, (fact,) if fact else (), derived=True)
+                    some = next((f for f in case.record.facts if f.call is thing.call), None)
+                    return Ground(True, (some,) if some else (), derived=True)
     for kind, ids in case.record.kinds.items():
         if wanted in stems_of(kind.replace("_", " ")) and Decimal(len(ids)) in mention.numbers:
             return Ground(True, derived=True)
@@ -270,6 +269,7 @@ def moment_of(text: str) -> datetime | None:
 def weekday(case: Case, word: str) -> Ground:
     """Return whether a day of the week follows from a date of what is spoken of, or from working days after today."""
     wanted = WEEKDAYS.index(word.lower())
+    denied = re.search(r"\b(?:not|won['\u2019]t|can['\u2019]t)\b", case.setting.span, re.IGNORECASE) is not None
     for subject in case.tiers[:3]:
         for fact in reversed(case.record.facts):
             if (
@@ -279,7 +279,7 @@ def weekday(case: Case, word: str) -> Ground:
                 and case.stands(fact)
             ):
                 moment = moment_of(fact.value)
-                if moment is not None and moment.weekday() == wanted:
+                if moment is not None and (moment.weekday() == wanted) != denied:
                     return Ground(True, (fact,), derived=True)
     today = next(
         (
@@ -302,7 +302,7 @@ def weekday(case: Case, word: str) -> Ground:
                     day = (day + 1) % 7
                     while day >= 5:
                         day = (day + 1) % 7
-                if day == wanted:
+                if (day == wanted) != denied:
                     return Ground(True, (fact,), derived=True)
     return Ground(False, why=f"`{word}` does not follow from any receipt")
 
@@ -342,6 +342,29 @@ def comparison(case: Case) -> Ground | None:
                     if fact.value != other.value and (fact.value < other.value) == bool(found["low"]):
                         return Ground(True, (fact, other), derived=True)
     return Ground(False, why="no receipt bears the comparison out")
+
+
+_NOT_DONE: Final = re.compile(
+    r"\b(?:no|without|not|never|haven['\u2019]t|didn['\u2019]t|wasn['\u2019]t|weren['\u2019]t)\b(?P<what>[^,.;]*?)"
+    r"\b(?P<verb>used|applied|taken|made|redeemed|charged|cancell?ed|changed|booked|processed|issued|added|removed|sent)\b",
+    re.IGNORECASE,
+)
+
+
+def not_done(case: Case) -> Ground | None:
+    """Return whether what is said not to have been done was not: no call that went well is about it."""
+    found = _NOT_DONE.search(case.setting.span)
+    if found is None:
+        return None
+    topic = (stems_of(found["what"]) | {stem(found["verb"])}) - GENERIC
+    for call in case.record.calls:
+        if not call.reads and call.came == "ok" and topic & key_stems(call.call.tool):
+            about = [f for f in case.record.facts if f.call is call]
+            if any(case.closeness(f, case.tiers[0]) for f in about):
+                return Ground(False, why=f"`{call.call.tool}` went well")
+    if not case.record.calls:
+        return Ground(False, why="nothing is on record")
+    return Ground(True, derived=True)
 
 
 _SAME: Final = re.compile(

@@ -28,9 +28,9 @@ _REJECTED: Final = frozenset(
 )  # fmt: skip
 _CONFIRMS: Final = frozenset({"confirm", "confirmed", "commit", "execute", "finalize"})
 _REHEARSALS: Final = frozenset({"dry_run", "dryrun", "preview", "preview_only", "simulate", "validate_only"})
-_ID_KEY: Final = re.compile(r"(?:^|_)(?:id|ids|uuid|number|sku|ref|reference|code|key)$|[a-z]Ids?$", re.IGNORECASE)
+ID_KEY: Final = re.compile(r"(?:^|_)(?:id|ids|uuid|number|sku|ref|reference|code|key)$|[a-z]Ids?$", re.IGNORECASE)
 _NAME_KEY: Final = re.compile(r"(?:^|_)(?:name|title|label|subject)$|[a-z]Name$", re.IGNORECASE)
-_WHOSE: Final = re.compile(r"^(?:user|customer|member|account|owner|client|requester|tenant|org)", re.IGNORECASE)
+WHOSE: Final = re.compile(r"^(?:user|customer|member|account|owner|client|requester|tenant|org)", re.IGNORECASE)
 _KINDLY: Final = frozenset({"option", "type", "kind", "topic", "category", "tier", "plan", "method", "name", "code"})
 READS: Final = frozenset(
     {"browse", "calculate", "check", "compare", "count", "describe", "fetch", "find", "get", "inspect", "list", "load",
@@ -159,7 +159,7 @@ class Record:
                     self._walk(call, (*path, at), item, around, under)
             return
         ids = _ids_in(value)
-        primary = next(((k, v) for k, v in ids.items_by_key() if not _WHOSE.match(k)), None) or next(
+        primary = next(((k, v) for k, v in ids.items_by_key() if not WHOSE.match(k)), None) or next(
             ids.items_by_key(), None
         )
         own = {*ids, *_names_in(value), *_places_in(value)}
@@ -200,6 +200,16 @@ class Record:
         return dict(found)
 
     @cached_property
+    def people(self) -> frozenset[str]:
+        """Ids of the persons that things belong to; being theirs does not tell one thing from another."""
+        return frozenset(
+            str(value)
+            for thing in self.things
+            for key, value in thing.fields.items()
+            if ID_KEY.search(str(key)) and WHOSE.match(str(key)) and isinstance(value, (str, int))
+        )
+
+    @cached_property
     def kinds(self) -> dict[str, set[str]]:
         """Kind -> the ids of its kind seen."""
         found: dict[str, set[str]] = defaultdict(set)
@@ -231,12 +241,12 @@ class Record:
 
     def linked(self, alias: str) -> frozenset[str]:
         """Return the ids that the objects with an alias refer to."""
-        return frozenset(ref for thing in self.known.get(alias, ()) for ref in thing.refs)
+        return frozenset(ref for thing in self.known.get(alias, ()) for ref in thing.refs - self.people)
 
     def is_only(self, thing: Thing) -> bool:
         """Return whether an object is the only one of its kind on record, or is about nothing in particular."""
         if thing.primary is None:
-            return not thing.own and not thing.around
+            return thing.around <= self.people and not any(a.startswith("place:") for a in thing.own)
         return len(self.kinds.get(thing.kind, ())) <= 1
 
 
@@ -300,7 +310,7 @@ def _ids_in(value: Any) -> _Ids:
     if not isinstance(value, Mapping):
         return found
     for key, item in value.items():
-        if not isinstance(key, str) or not _ID_KEY.search(key):
+        if not isinstance(key, str) or not ID_KEY.search(key):
             continue
         if isinstance(item, str) and _is_id(item):
             found.add(item)

@@ -58,9 +58,8 @@ _PAST: Final = re.compile(
     re.IGNORECASE,
 )
 GENERAL: Final = re.compile(
-    r"\b(?:polic(?:y|ies)|rules?|qualif\w*|eligib\w*|entitle\w*|if|when|unless|require[sd]?|must|has to|have to|needs?"
-    r"|appl(?:y|ies)|usual(?:ly)?|typical(?:ly)?|normal(?:ly)?|general(?:ly)?|standard|tier|under|only|can|would|may"
-    r"|allow\w*|per|within|up to|always|members?|covered|covers?)\b",
+    r"\b(?:polic(?:y|ies)|rules?|qualif\w*|eligib\w*|entitle\w*|if|when|unless|require[sd]?|must|has to|have to"
+    r"|applies|usual(?:ly)?|typical(?:ly)?|normal(?:ly)?|general(?:ly)?|allow\w*|up to|always|covered|covers?)\b",
     re.IGNORECASE,
 )
 """Words of rules: a policy's text may support what is said with them."""
@@ -109,6 +108,19 @@ class Case:
             if len(found) >= 6:
                 break
         return (*found, NOBODY)
+
+    @cached_property
+    def loose(self) -> frozenset[Subject]:
+        """Subjects named only in another part of the message or in earlier ones: they say less of whom this is about."""
+        start, end = self.setting.block()
+        near = (self.subjects.named(self.text, *p) for p in (*self.setting.headings(), *self.setting.before(start)))
+        here = {
+            *near,
+            self.subjects.named(self.text, *self.setting.line()),
+            self.subjects.named(self.text, *self.setting.sentence()),
+            self.subjects.named(self.text, self.setting.start, self.setting.end),
+        }
+        return frozenset(s for s in self.tiers if s not in here)
 
     def closeness(self, fact: Fact, subject: Subject) -> int:
         """Return how surely a fact is about a subject (`Subjects.closeness`)."""

@@ -21,7 +21,7 @@ from tallystick.prose.subjects import Subjects
 from tallystick.prose.words import stems_of
 
 _OFFER: Final = re.compile(
-    r"\b(?:I|we)(?: can|['\u2019]ll| will| could| would|['\u2019]d|['\u2019]m (?:happy|glad|able))\b(?! not)"
+    r"(?<!before )(?<!until )(?<!unless )\b(?:I|we)(?: can|['\u2019]ll| will| could| would|['\u2019]d|['\u2019]m (?:happy|glad|able))\b(?! not\b| confirm (?:that|the following|it|you)| see\b| tell you| verify that)"
     r"|\b(?:happy to|glad to|let me know|feel free|would you like|do you want|want me to|if you(?:['\u2019]d)? (?:want|like|prefer|need))\b"
     r"|\b(?:I|we)['\u2019]?(?:ll)? (?:help|recommend|suggest|think|believe|understand|appreciate)\b"
     r"|^(?:can|could|help|check whether|review)\b",
@@ -40,10 +40,13 @@ _ALL: Final = re.compile(
     re.IGNORECASE,
 )
 _BECAUSE: Final = re.compile(
-    r"\b(?:because|since|due to|as a result of)\b(?P<reason>[^,]*),? (?P<rest>.*)", re.IGNORECASE
+    r"\b(?:because|since|due to|as a result of)\b(?P<reason>[^,]*), (?P<rest>.+)", re.IGNORECASE
 )
 _VAGUE: Final = re.compile(
     r"\b(?:a few|several|a couple(?: of)?|some) (?:\w+ )?(?:days?|hours?|weeks?|months?|minutes?)\b", re.IGNORECASE
+)
+_ABBREVIATIONS: Final = frozenset(
+    {"ETA", "FAQ", "USD", "EUR", "GBP", "ID", "OK", "TV", "USB", "SSD", "RAM", "LED", "VIP", "PDF", "URL", "API"}
 )
 _NUMERIC: Final = frozenset(
     {
@@ -137,7 +140,7 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
     reason = _BECAUSE.search(span)
     if reason is not None and reason["rest"] and not _is_reason(case, reason["reason"], reason["rest"]):
         return Judged(verdict="refused", why="no receipt gives that as the reason for it")
-    for rule in (derive.extreme, derive.unchanged, derive.comparison):
+    for rule in (derive.not_done, derive.extreme, derive.unchanged, derive.comparison):
         made = rule(case)
         if made is not None:
             if (
@@ -155,7 +158,7 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
         known = [w for w in words.content if w in words.grounded]
         share = len(known) / len(words.content) if words.content else 1.0
         if not words.strong or share < 0.5:
-            named = [s for s in case.subjects.spots(span) if s.rank >= 2]
+            named = [s for s in case.subjects.spots(span) if s.rank >= 3]
             if not words.content and named:
                 return Judged(verdict="supported", why="it names what is on record")
             return Judged(verdict="refused", why="no receipt says so")
@@ -171,6 +174,8 @@ def _receipts(grounds: list[Ground]) -> tuple[Receipt, ...]:
 def _is_plain_word(case: Case, mention: Mention) -> bool:
     """Return whether a number is no value here: the `one` of `one of them`, capitals that are no code of the record."""
     if mention.kind == "code":
+        if case.text[mention.end : mention.end + 3].lstrip("*").startswith(":") or mention.text in _ABBREVIATIONS:
+            return True
         known = mention.text.lower()
         return (
             not any(isinstance(f.value, str) and f.value.lower() == known for f in case.record.facts)
@@ -221,8 +226,8 @@ def _is_reason(case: Case, reason: str, rest: str) -> bool:
     if not why or not what:
         return True
     for fact in case.record.facts:
-        if isinstance(fact.value, str) and " " in fact.value and fact.call.came != "failed":
+        if isinstance(fact.value, str) and " " in fact.value and fact.call.came != "failed" and not fact.asked:
             said = stems_of(fact.value)
-            if why & said and what & (said | fact.stems | fact.place):
+            if why & said and what & said:
                 return True
     return False

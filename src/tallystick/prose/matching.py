@@ -11,20 +11,22 @@ from tallystick.model.values import Quantity
 from tallystick.prose.facts import Fact
 from tallystick.prose.mentions import mentions
 from tallystick.prose.reading import Mention, MonthDay, Reading
-from tallystick.prose.words import key_stems
+from tallystick.prose.words import key_stems, stem, stemmed
 
 How = Literal["", "exact", "size", "unit", "text"]
 """exact; the size of a negative number; another unit of time; inside a longer text; "" not at all."""
 _SECONDS: Final = {"second": 1, "minut": 60, "hour": 3600, "day": 86400, "week": 604800, "min": 60}
-_NOT_MONEY: Final = frozenset(
-    {"point", "quantity", "qty", "count", "minut", "hour", "day", "month", "year", "rat", "weight", "stop", "bag",
+_NOT_MONEY: Final = stemmed(
+    {"point", "quantity", "qty", "count", "minute", "hour", "day", "month", "year", "rating", "weight", "stop", "bag",
      "review", "stock", "pct", "percent", "number", "attempt", "night", "passenger", "guest", "room", "lb", "kg"}
 )  # fmt: skip
-_MONEY: Final = frozenset(
+_MONEY: Final = stemmed(
     {"price", "cost", "fee", "amount", "total", "subtotal", "refund", "charge", "credit", "balance", "paid", "pay",
-     "discount", "difference", "differ", "fare", "rate", "tax", "due", "deposit", "surcharge", "value", "valu", "cash",
-     "subtot", "compens", "saving", "sav", "clawback", "bonus", "budget", "salary", "revenue", "fin"}
+     "discount", "difference", "fare", "rate", "tax", "due", "deposit", "surcharge", "value", "cash", "penalty",
+     "compensation", "saving", "clawback", "bonus", "budget", "salary", "revenue", "payment"}
 )  # fmt: skip
+
+_SHARES: Final = stemmed({"pct", "percent", "percentage", "rate", "discount", "tax", "share", "ratio"})
 
 
 @lru_cache(maxsize=32768)
@@ -69,16 +71,16 @@ def _number(mention: Mention, value: Decimal, key: str) -> How:
     if mention.kind == "id" and not mention.numbers:
         return ""
     if mention.kind == "percent":
-        if value in mention.numbers and (stems & {"pct", "percent", "percentag", "rat", "rate", "discount", "tax"}):
+        if value in mention.numbers and (stems & _SHARES):
             return "exact"
         return "exact" if 0 < abs(value) < 1 and value * 100 in mention.numbers else ""
     if mention.kind == "duration":
         for reading in mention.readings:
             if isinstance(reading.value, timedelta):
                 for name, seconds in _SECONDS.items():
-                    if name in stems and value * seconds == Decimal(reading.value.total_seconds()):
+                    if stem(name) in stems and value * seconds == Decimal(reading.value.total_seconds()):
                         return "exact" if value in mention.numbers else "unit"
-        units = {key_unit for key_unit in _SECONDS if key_unit in stems}
+        units = {key_unit for key_unit in _SECONDS if stem(key_unit) in stems}
         return "exact" if value in mention.numbers and not units and not is_moneylike(key) else ""
     if mention.kind == "quantity":
         unit = next((r.value.unit for r in mention.readings if isinstance(r.value, Quantity)), "")

@@ -129,7 +129,7 @@ def _mention(
             hedge = "least"
         elif MOST.search(before):
             hedge = "most"
-        elif text[end : end + 1] == "+":
+        elif text[end : end + 1] == "+" or re.search(r"[0-9]\+", text[start:end]):
             hedge = "least"
         follows = NOUN.match(text, end) if readings[0].kind in ("number", "ordinal") else None
         noun = singular(follows[1].lower()) if follows and follows[1].lower() not in NO_NOUN else ""

@@ -41,7 +41,7 @@ SECONDS: Final = {
 }  # fmt: skip
 _TIME_UNITS: Final = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|wks?)"
 DURATION: Final = re.compile(
-    rf"(?<![\w.,])(?P<n>{NUMERAL})(?P<gap>[\s-]?)(?P<unit>{_TIME_UNITS}\b|[hmsd]\b)"
+    rf"(?<![\w.,])(?P<n>{NUMERAL})\+?(?P<gap>[\s-]?)(?P<unit>{_TIME_UNITS}\b|[hmsd]\b)"
     rf"(?:,? ?(?:and )?(?P<n2>[0-9]+)\s?(?P<unit2>{_TIME_UNITS}\b|[ms]\b))?"
     rf"|\b(?P<words>{NUMBER_WORDS})[\s-](?P<unit3>{_TIME_UNITS})\b",
     re.IGNORECASE,
@@ -54,7 +54,7 @@ _MEASURES: Final = (
 )
 QUANTITY: Final = re.compile(
     rf"(?<![\w.,$€£])(?<!\D-)(?P<minus>{_MINUS}(?=[0-9]))?(?P<n>{NUMERAL})"
-    rf"[\s-]?(?P<unit>(?:{_CALENDAR_UNITS}|{_MEASURES})(?![\w]))"
+    rf"\+?[\s-]?(?P<unit>(?:{_CALENDAR_UNITS}|{_MEASURES})(?![\w]))"
     rf"|\b(?P<words>{NUMBER_WORDS})[\s-](?P<unit2>(?:{_CALENDAR_UNITS}|{_MEASURES}))(?![\w])",
     re.IGNORECASE,
 )

@@ -13,9 +13,9 @@ from tallystick.prose.grounds import Case
 from tallystick.prose.matching import read
 from tallystick.prose.subjects import NOBODY
 from tallystick.prose.vocabulary import SPELLED
-from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stems_of, tokens_of, widened
+from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stemmed, stems_of, tokens_of, widened
 
-_ALIKE: Final = (
+_ALIKE: Final = tuple(stemmed(group) for group in (
     {"active", "confirm", "book", "schedul", "valid", "open", "place", "staying", "stay", "keep"},
     {"cancel"}, {"complet", "updat", "process", "done", "finaliz", "success", "proceed"},
     {"return"}, {"refund"}, {"remov", "delet"}, {"add"}, {"lost"}, {"deliver"},
@@ -23,7 +23,7 @@ _ALIKE: Final = (
     {"charg", "pay"}, {"replac", "claim"}, {"updat", "chang", "mov", "switch", "modify", "modifi"},
     {"set", "appli", "apply", "appl", "select", "updat"}, {"issu", "creat", "refund", "process"},
     {"ship", "dispatch"}, {"redeem", "appli", "apply"},
-)  # fmt: skip
+))  # fmt: skip
 _DONE: Final = re.compile(
     r"\b(?:I|we)(?:['\u2019]ve| have)?(?: (?:now|just|also|already|successfully|gone ahead and|went ahead and))* "
     r"(?P<a>[a-z-]+(?:ed|t|id|ought)|made|set|put|sent|paid)\b"
@@ -35,6 +35,9 @@ _DONE: Final = re.compile(
 )
 _LOOKED: Final = frozenset(
     {"check", "double-check", "look", "review", "verif", "search", "found", "pull", "confirm", "ran", "seen", "read"}
+)
+_KEPT: Final = stemmed(
+    {"kept", "preserved", "retained", "left", "stayed", "wanted", "needed", "asked", "noticed", "made"}
 )
 _NEGATION: Final = re.compile(
     r"\b(?:no|not|non|never|without|none|zero|isn['\u2019]t|aren['\u2019]t|wasn['\u2019]t|weren['\u2019]t|doesn['\u2019]t|don['\u2019]t"
@@ -116,7 +119,9 @@ def weigh(case: Case) -> Words:
         if not any(m.start <= base + at < m.end for m in values)
     ]
     own = {s: n for n in named if n.rank >= 1 for s in range(n.start, n.end)}
-    content = [s for at, s, w in tokens if w not in STOP and not w.isdigit() and base + at not in own]
+    content = [
+        s for at, s, w in tokens if w not in STOP and not w.isdigit() and "n't" not in w and base + at not in own
+    ]
     words = Words(content, {}, [], [])
     _phrases(case, words, tokens, span)
     _states(case, words, tokens, span, {base + at for at, _, _ in tokens if base + at in own})
@@ -136,6 +141,15 @@ def _near(case: Case, facts: list[Fact]) -> tuple[list[Fact], bool]:
     Decided where the subject named nearest has such a field at all.
     """
     keys = {f.key for f in facts}
+    nearest = case.tiers[0]
+    if (
+        nearest is not NOBODY
+        and nearest not in case.loose
+        and not any(a.startswith("place:") for s in nearest for a in s)
+    ):
+        # What is on record only for others of a kind of which there are several is a look-alike.
+        if not any(case.closeness(f, nearest) for f in facts):
+            return [], any(case.closeness(f, nearest) >= 2 for f in case.record.facts)
     for subject in case.tiers:
         least = 2 if subject is not NOBODY else 1
         if any(f.key in keys and case.closeness(f, subject) >= least for f in case.record.facts):
@@ -175,7 +189,7 @@ def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span:
             words.failed.append(f"the record does say `{phrase}`")
         elif decided and not keep and not denied and not label and any(f.thing.primary for f in facts):
             words.failed.append(f"`{phrase}` is on record, but not for this")
-        elif decided and not keep and denied:
+        elif decided and not keep and denied and len(facts) > 0:
             words.grounded.update(dict.fromkeys(stems[at : at + size], "absent"))
             words.derived = True
         at += size
@@ -221,6 +235,8 @@ def _states(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: 
 def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: str) -> None:
     """Judge yes and no: a field that the words name, true, false, zero or empty as they say."""
     said = {s: at for at, s, _ in reversed(tokens)}
+    if "nonstop" in said or ("non" in said and "stop" in said):
+        _direct(case, words)
     no, yes = _NO.search(span), _YES.search(span)
     for subject in case.tiers:
         least = 2 if subject is not NOBODY else 1
@@ -253,19 +269,37 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
         return
 
 
+def _direct(case: Case, words: Words) -> None:
+    """Judge `nonstop`: no stops."""
+    for subject in case.tiers[:4]:
+        for fact in reversed(case.record.facts):
+            if "stop" in fact.stems and not isinstance(fact.value, (str, bool)) and case.closeness(fact, subject) >= 2:
+                if fact.value == 0:
+                    words.grounded["nonstop"] = words.grounded["stop"] = words.grounded["non"] = "value"
+                    words.strong.append(fact)
+                else:
+                    words.failed.append("it has stops")
+                return
+
+
 def _deeds(case: Case, words: Words, span: str) -> None:
     """Judge what is said to have been done: a call that went well must have done it; a preview or attempt did not."""
     for found in _DONE.finditer(span):
         verb = stem(found["a"] or found["b"] or found["c"])
         if polarity(span, found.start("a") if found["a"] else found.start("b") if found["b"] else found.start("c")):
             continue
-        mine = bool(found["a"])
+        mine = bool(found["a"]) or (found["c"] is not None and not span[: found.start()].strip(" *-"))
+        before = span[max(0, found.start() - 20) : found.start()].lower()
+        if verb in _KEPT or re.search(r"\b(?:to|must|can|will|would|should|may|could|be|getting)\W*$", before):
+            continue
         if verb in _LOOKED or any(verb.startswith(v) for v in _LOOKED):
             reads = [c for c in case.record.calls if c.reads and c.came == "ok"]
             if mine and not reads:
                 words.failed.append("nothing was read")
             elif mine:
                 words.grounded[verb] = "read"
+                for _, _, word in tokens_of(found[0]):
+                    words.grounded.setdefault(stem(word), "read")
                 _name_tools(words, reads, case)
             continue
         writes = [c for c in case.record.calls if not c.reads]
@@ -339,7 +373,7 @@ def _texts(case: Case, words: Words) -> None:
                 best, said_by = share, fact
     for s in named:
         words.grounded.setdefault(s, "field")
-    if said_by is not None and best >= 0.6:
+    if said_by is not None and best >= (0.4 if case.general else 0.6):
         about = widened(stems_of(str(said_by.value))) | said_by.stems | said_by.place
         for s in content & about:
             words.grounded.setdefault(s, "text")

@@ -95,10 +95,19 @@ class Setting:
                 if line.heading and not line.bullet and line.depth == 0:
                     return
 
-    def before(self) -> Iterator[tuple[int, int]]:
-        """Yield the offsets of the lines before the span's, the nearest first."""
+    def block(self) -> tuple[int, int]:
+        """Return the offsets of the lines around the span's without a blank line between."""
+        low = high = self.line_at(self.start)
+        while low > 0 and not self.lines[low - 1].blank:
+            low -= 1
+        while high + 1 < len(self.lines) and not self.lines[high + 1].blank:
+            high += 1
+        return self.lines[low].start, self.lines[high].end
+
+    def before(self, start: int = 0) -> Iterator[tuple[int, int]]:
+        """Yield the offsets of the lines before the span's and from `start` on, the nearest first."""
         for line in reversed(self.lines[: self.line_at(self.start)]):
-            if not line.blank:
+            if not line.blank and line.start >= start:
                 yield line.start, line.end
 
     def following_list(self) -> list[tuple[int, int]]:

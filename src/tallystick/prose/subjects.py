@@ -24,7 +24,10 @@ _MAX_GROUP: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Words that name an entity: where they stand, whom they may name, and how surely (3 id, 2 name, 1 part or place)."""
+    """Words that name an entity: where they stand, whom they may name, and how surely.
+
+    Ranks: 4 an id, 3 a name, 2 the kind of which it is the only one, 1 a part of its name, or a place.
+    """
 
     start: int
     end: int
@@ -90,7 +93,7 @@ class Subjects:
                 alias = self._lower.get(said) or self._lower.get("name:" + said)
                 if alias is None:
                     continue
-                rank = 2 if alias.startswith("name:") else 3
+                rank = 3 if alias.startswith("name:") else 4
                 found.append(Spot(match.start(), match.end(), frozenset({frozenset({alias})}), rank))
                 taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
         found.extend(self._places(text, taken))
@@ -104,7 +107,7 @@ class Subjects:
                 run = [(start, end, names)] if names else []
             kind = self._kind_words.get(stem(word)) if not taken[start] and not names else None
             if kind:
-                found.append(Spot(start, end, kind, 0))
+                found.append(Spot(start, end, kind, 2))
         found.extend(_named(run))
         return sorted(found, key=lambda s: s.start)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -21,7 +22,8 @@ _IRREGULAR: Final = {
     "refurbished": "refurbish", "policies": "policy", "policy": "policy", "replies": "reply", "series": "series",
     "has": "have", "does": "do", "was": "be", "is": "be", "are": "be", "were": "be", "nights": "night",
     "details": "detail", "upgrade": "upgrad", "us": "us", "bus": "bus", "less": "less", "express": "express",
-    "business": "business", "plus": "plus", "access": "access",
+    "business": "business", "plus": "plus", "access": "access", "redemption": "redeem", "redemptions": "redeem", "rating": "rating", "ratings": "rating", "rated": "rating",
+    "rate": "rate", "rates": "rate", "nonstop": "nonstop", "fare": "fare", "fares": "fare",
 }  # fmt: skip
 STOP: Final = frozenset((
     "a", "an", "the", "this", "that", "these", "those", "it", "its", "of", "for", "in", "on", "at", "to",
@@ -41,7 +43,7 @@ STOP: Final = frozenset((
 ))  # fmt: skip
 """Words that neither name a field nor state a value."""
 _GROUPS: Final = (
-    ("price", "cost", "fare", "price"),
+    ("price", "cost", "fare", "price", "rate"),
     ("total", "sum", "overall", "altogether"),
     ("refund",),
     ("fee", "charge", "surcharge"),
@@ -58,7 +60,7 @@ _GROUPS: Final = (
     ("pay", "payment", "card"),
     ("tier", "member", "membership", "level"),
     ("stock", "available", "inventory", "availability"),
-    ("rat", "star"),
+    ("rating", "star"),
     ("weight", "weigh", "lb", "heavy"),
     ("duration", "long", "length", "minute", "hour", "last"),
     ("stop", "layover", "connection", "nonstop"),
@@ -75,12 +77,6 @@ _GROUPS: Final = (
     ("window", "period"), ("resolution", "outcome"), ("credit", "goodwill"),
     ("reason", "cause"), ("track", "tracking"), ("assign", "owner"), ("seat",), ("meal",),
 )  # fmt: skip
-GENERIC: Final = frozenset(
-    {"amount", "valu", "number", "count", "is", "has", "have", "be", "detail", "info", "date", "time", "id", "name",
-     "type", "at", "on", "add", "curr", "current", "status", "item", "result", "argument", "pct", "percent", "usd",
-     "eur", "new", "rule", "option", "unit"}
-)  # fmt: skip
-"""Stems in names of fields that do not tell one field from another."""
 
 
 @lru_cache(maxsize=16384)
@@ -102,6 +98,11 @@ def stem(word: str) -> str:
     return short if len(short) >= 3 else low
 
 
+def stemmed(words: Iterable[str]) -> frozenset[str]:
+    """Return the stems of single words."""
+    return frozenset(stem(w) for w in words)
+
+
 def tokens_of(text: str) -> list[tuple[int, int, str]]:
     """Return (start, end, word in lower case) of the words and digit groups of a text."""
     return [(m.start(), m.end(), m[0].lower().replace("\u2019", "'")) for m in _TOKEN.finditer(text)]
@@ -113,7 +114,7 @@ def stems_of(text: str) -> frozenset[str]:
     text = text.replace("\u2011", "-")
     if "i-fi" in text.lower():
         text = text.lower().replace("wi-fi", "wifi")
-    return frozenset(stem(w) for _, _, w in tokens_of(text) if w not in STOP and not w.isdigit())
+    return frozenset(stem(w) for _, _, w in tokens_of(text) if w not in STOP and not w.isdigit() and "n't" not in w)
 
 
 @lru_cache(maxsize=8192)
@@ -122,11 +123,21 @@ def key_stems(key: str) -> frozenset[str]:
     return frozenset(stem(w) for w in _CAMEL.findall(key) if not w.isdigit())
 
 
+GENERIC: Final = stemmed(
+    {"amount", "valu", "number", "count", "is", "has", "have", "be", "detail", "info", "date", "time", "id", "name",
+     "type", "at", "on", "add", "curr", "current", "status", "item", "result", "argument", "pct", "percent", "usd",
+     "eur", "new", "rule", "option"}
+)  # fmt: skip
+"""Stems in names of fields that do not tell one field from another."""
+
+_STEMMED: Final = tuple(stemmed(group) for group in _GROUPS)
+
+
 @lru_cache(maxsize=8192)
 def widened(stems: frozenset[str]) -> frozenset[str]:
     """Return stems with their near synonyms."""
     found = set(stems)
-    for group in _GROUPS:
+    for group in _STEMMED:
         if not stems.isdisjoint(group):
             found.update(group)
     return frozenset(found)
