@@ -16,13 +16,24 @@ from tallystick import Guard, InputError, Principal, Run
 from tallystick.ledger.keys import public_bytes
 from tallystick.ledger.memory import MemoryStore
 from tallystick.model.decision import Reason, Verdict, decision_of
-from tallystick.model.events import Ended, Intent, Refusal, Sealed, Started, StopDecided, seal
+from tallystick.model.events import (
+    Ended,
+    Intent,
+    Issued,
+    Refusal,
+    Sealed,
+    Started,
+    StopAnswered,
+    StopDecided,
+    seal,
+)
 from tallystick.runtime.principals import signed_approval, signed_settlement, signed_waiver
 from tallystick.runtime.recheck import recheck
 from tests.runtime.shop import CONTRACT, PAY, TASK, Clock, Shop
 
 KEY = Ed25519PrivateKey.generate()
 ANN = Principal(id="ann", role="finance", public_key=public_bytes(KEY))
+DECIDED = Intent | Refusal | StopDecided | StopAnswered | Issued | Ended
 WIRE = {"invoice_id": "I-7", "amount": "420.00"}
 
 
@@ -75,7 +86,7 @@ def test_every_decision_of_every_run_comes_out_again(
     found = recheck(events)
     assert found.differences == ()
     assert found.reproduces
-    decided = [e for e in events if isinstance(e.event.body, Intent | Refusal | StopDecided | Ended)]
+    decided = [e for e in events if isinstance(e.event.body, DECIDED)]
     assert found.compared + found.exempt == len(decided)
     assert shop.count("pay") <= 1
     if run.status == "CERTIFIED":

@@ -13,6 +13,7 @@ from tallystick.evals.common.intervals import numpy
 from tallystick.evals.termination.closed import kept
 from tallystick.evals.termination.closed.behaviour import MEANING, Scripted
 from tallystick.evals.termination.closed.clusters import GAPS, SEED, Cluster, clusters
+from tallystick.evals.termination.closed.manifest import manifest_ok
 from tallystick.evals.termination.closed.measures import CONTROLLER, ECT, GATES, MEASURES, gates, row
 from tallystick.evals.termination.closed.play import TURNS, Agent, Trajectory, play
 from tallystick.evals.termination.closed.policies import (
@@ -81,7 +82,7 @@ def study(
         progress: is told (trajectories done, trajectories in all).
 
     Returns:
-        `{"agent", "scripted", "critic", "notes", "seed", "clusters", "primary", "repetitions", "turns",
+        `{"agent", "scripted", "critic", "notes", "seed", "manifest_ok", "clusters", "primary", "repetitions", "turns",
         "trajectories", "policies", "secondary", "differences", "margin", "gates", "controls", "behaviour", "gaps",
         "definitions", "published"}`. A policy that was not run is null. `published` is the paper's, never ours.
 
@@ -124,6 +125,7 @@ def study(
             *([SCRIPTED_NOTE] if acting.scripted else []),
             *([CRITIC_NOTE] if critic_name == "scripted" else []),
         ],
+        "manifest_ok": manifest_ok() if seed == SEED else None,
         "clusters": len(picked),
         "primary": sum(c.primary for c in picked),
         "repetitions": repetitions,

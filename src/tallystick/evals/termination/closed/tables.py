@@ -37,6 +37,8 @@ def _lines(told: Mapping[str, Any]) -> Iterator[str]:
         f"closed loop: {told['trajectories']} trajectories, {told['clusters']} task clusters ({told['primary']} "
         f"primary), {told['repetitions']} repetitions; {who(told)}"
     )
+    if told["manifest_ok"] is not None:
+        yield f"  manifest {'kept' if told['manifest_ok'] else 'BROKEN'}"
     for note in told["notes"]:
         yield f"  note: {note}"
     yield ""
