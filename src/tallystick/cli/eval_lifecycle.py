@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -60,7 +61,12 @@ def lifecycle(
         bool, typer.Option("--list", help="Count the distinct stimuli of every study and check them; run nothing.")
     ] = False,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="DIR", help="Score the replies kept in a folder; ask nobody.")
+        list[Path] | None,
+        typer.Option(
+            "--report",
+            metavar="DIR",
+            help="Score the replies kept in a folder; ask nobody. Repeatable: one deployment each.",
+        ),
     ] = None,
     base_url: BaseUrl = None,
     api_key_env: KeyEnv = None,
@@ -101,7 +107,7 @@ def lifecycle(
     if list_:
         _only("--list", study=study, model=model, report=report, arm=arm, limit=limit, out=out)
         return _list(language, json=json)
-    if report is not None:
+    if report:
         _only("--report", study=study, model=model, arm=arm, limit=limit, out=out)
         return _report(report, json=json)
     if study is None or model is None or out is None:
@@ -118,7 +124,7 @@ def lifecycle(
     ) as (answerer, settings):
         run(plan, answerer, out, probes=probes, settings=settings, progress=telling("replies"))
     console.note(f"kept in {out}")
-    return _report(out, json=json)
+    return _report([out], json=json)
 
 
 def telling(what: str) -> Callable[[int, int], None]:
@@ -236,15 +242,27 @@ def _fields(text: str | None, option: str) -> Mapping[str, Any] | None:
     return found
 
 
-def _report(folder: Path, *, json: bool) -> int:
+def _report(folders: list[Path], *, json: bool) -> int:
     from tallystick.evals.lifecycle.suite.report import report, text  # noqa: PLC0415 - only this scores
 
-    told = report(folder)
+    told = report(folders, fit=_can_fit())
+    shown = text(told)
+    if len(folders) == 1:
+        (folders[0] / "report.json").write_text(jsontext.dumps(told) + "\n", encoding="utf-8")
+        (folders[0] / "report.txt").write_text(shown, encoding="utf-8")
     if json:
         console.emit(told)
     else:
-        console.say(text(told).rstrip("\n"))
-    return 0
+        console.say(shown.rstrip("\n"))
+    return 0 if told.get("corruption", {"passed": False})["passed"] else 1
+
+
+def _can_fit() -> bool:
+    """Whether the two models of the main study can be fitted; without it they are left out, and that is said."""
+    if importlib.util.find_spec("statsmodels") is None:
+        console.note("no mixed model and no GEE without statsmodels: `pip install 'tallystick[evals]'`")
+        return False
+    return True
 
 
 def rollouts(

@@ -143,7 +143,7 @@ class ScriptedAgent:
             failure = "scripted" if self.way == "drops" and view.turns == 2 else ""
             return Raw(
                 stimulus="", digest="", repetition=repetition, deployment=self.name, failure=failure, calls=calls,
-                text=self._marked(text, stage, view.turns, reports=policy.needs_reports),
+                text=self._marked(text, stage, view.turns, reports=bool(policy.needs_reports)),
             )  # fmt: skip
 
         return turn

@@ -32,7 +32,7 @@ LABELS: Final = {
 _NAMES: Final = tuple(p.name for p in POLICIES.values())
 CONTRASTS: Final = (("B2", "B1"), ("A unmatched", "B1"), ("A matched", "B1"), ("A matched", "A unmatched"),
              ("B2 with reports", "B1"), ("B2 with reports", "B2"))  # fmt: skip
-"""Pairs of configurations. The last two are *ours*: two rules under the same instructions, one rule with and without."""
+"""Pairs of configurations. The last two are *ours*: two rules under one instruction, one rule with and without it."""
 
 
 def told(sessions: Sequence[Session]) -> dict[str, Any]:

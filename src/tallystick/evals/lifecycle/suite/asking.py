@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from tallystick.errors import InputError
+from tallystick.evals.lifecycle.admission import Check
 from tallystick.evals.lifecycle.suite.item import Item
 from tallystick.evals.lifecycle.suite.kept import Called, Raw
 from tallystick.model import jsontext
@@ -131,45 +132,15 @@ def _called(function: Mapping[str, Any]) -> Called:
 # ---------------------------------------------------------------- admission
 
 
-class Precheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a deployment is admitted to a study, and why not.
-
-    Attributes:
-        deployment: which.
-        probes, answered: short requests made, and those with a complete response.
-        needed: the bar; 18 of 20 is the source's for rollouts, ours for every study.
-        asked, served: the model's name as asked for, and as stated; stated by nobody is let pass, and shown.
-        admitted: whether the study goes on.
-        reason: why not.
-    """
-
-    deployment: str
-    probes: int
-    answered: int
-    needed: int
-    asked: str
-    served: tuple[str, ...]
-    admitted: bool
-    reason: str = ""
+BAR: Final = (18, 20)
+"""Probes that must be answered; 18 of 20 is the source's bar for rollouts, ours for every study."""
 
 
-def precheck(deployment: Deployment, probes: int = 20) -> Precheck:
-    """Probe transport and identity. An excluded deployment consumes no denominator.
-
-    A name counts as the one asked for if it is that name or a longer, dated form of it (`NAME-2026-…`).
-    """
-    needed = -(-probes * 18 // 20)
+def precheck(deployment: Deployment, probes: int = 20) -> Check:
+    """Probe transport and identity with short requests. An excluded deployment consumes no denominator."""
     told = [deployment.ask([{"role": "user", "content": "Reply with one word: ready"}], (), n) for n in range(probes)]
     answered = [r for r in told if not r.failure]
-    served = tuple(dict.fromkeys(r.served for r in answered if r.served))
-    other = [s for s in served if not (s == deployment.asked or s.startswith(f"{deployment.asked}-"))]
-    reason = ""
-    if len(answered) < needed:
-        why = next((r.failure for r in told if r.failure), "")
-        reason = f"transport: {len(answered)} of {probes} probes answered, {needed} needed ({why})"
-    elif other:
-        reason = f"identity: asked for `{deployment.asked}`, served by `{other[0][:80]}`"
-    return Precheck(
-        deployment=deployment.name, probes=probes, answered=len(answered), needed=needed, asked=deployment.asked,
-        served=served, admitted=not reason, reason=reason,
+    return Check(
+        deployment=deployment.name, probes=probes, answered=len(answered), needed=-(-probes * BAR[0] // BAR[1]),
+        asked=deployment.asked, served=tuple(dict.fromkeys(r.served for r in answered if r.served)),
     )  # fmt: skip

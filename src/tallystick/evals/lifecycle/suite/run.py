@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -10,9 +10,10 @@ from typing import Any, Final
 import msgspec
 
 from tallystick.errors import InputError
+from tallystick.evals.lifecycle.admission import Check, unfit
 from tallystick.evals.lifecycle.row import Row
 from tallystick.evals.lifecycle.suite import kept
-from tallystick.evals.lifecycle.suite.asking import Answerer, Deployment, Precheck, precheck
+from tallystick.evals.lifecycle.suite.asking import Answerer, Deployment, precheck
 from tallystick.evals.lifecycle.suite.item import Item
 from tallystick.evals.lifecycle.suite.kept import Raw
 from tallystick.evals.lifecycle.suite.scenario import LANGUAGES, Language
@@ -44,6 +45,11 @@ class Plan:
     def times(self) -> int:
         """Repetitions of each stimulus."""
         return REPETITIONS[self.study] if self.repetitions is None else self.repetitions
+
+    @property
+    def total(self) -> int:
+        """Replies there will be."""
+        return len(self.chosen()) * self.times
 
     def chosen(self) -> tuple[Item, ...]:
         """Return the stimuli.
@@ -140,19 +146,31 @@ def admit(answerer: Answerer, out: Path, probes: int) -> None:
     """
     if not isinstance(answerer, Deployment):
         return
-    path = out / kept.PRECHECK
-    if path.exists() and msgspec.json.decode(path.read_bytes(), type=Precheck).admitted:
+    before = checked(out)
+    if before is not None and not unfit(before):
         return
     found = precheck(answerer, probes)
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-    if not found.admitted:
-        raise InputError(f"not admitted: {found.reason}", where=found.deployment)
+    (out / kept.PRECHECK).write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    reason = unfit(found)
+    if reason:
+        raise InputError(f"not admitted: {reason}", where=found.deployment)
 
 
-def admission(out: Path) -> Precheck | None:
-    """Return the precheck of a folder; None where nobody had to be admitted."""
+def checked(out: Path) -> Check | None:
+    """Return the precheck of a folder; None where there was none."""
     path = out / kept.PRECHECK
-    return msgspec.json.decode(path.read_bytes(), type=Precheck) if path.exists() else None
+    return msgspec.json.decode(path.read_bytes(), type=Check) if path.exists() else None
+
+
+def plan_of(settings: Mapping[str, Any]) -> Plan:
+    """Return the plan that a folder's settings tell of."""
+    return Plan(
+        study=str(settings.get("study")),
+        language="en" if settings.get("language") == "en" else "zh",
+        arms=tuple(settings.get("arms", ())),
+        repetitions=settings.get("repetitions"),
+        limit=settings.get("limit"),
+    )
 
 
 def stored(out: Path) -> tuple[tuple[Item, ...], list[Raw]]:
@@ -161,9 +179,8 @@ def stored(out: Path) -> tuple[tuple[Item, ...], list[Raw]]:
     Raises:
         InputError: the folder holds no run.
     """
-    told = kept.settings_of(out)
-    language: Language = "en" if told.get("language") == "en" else "zh"
-    return items(str(told.get("study")), language), kept.read(out)
+    plan = plan_of(kept.settings_of(out))
+    return items(plan.study, plan.language), kept.read(out)
 
 
 def rows_in(out: Path) -> list[Row]:
