@@ -136,7 +136,7 @@ duties:
   - {id: told, after: ship, when: result.late == true && talk.heard.mentions(args.order_id), owes: [recall, get_order],
      with: args.order_id == call.order_id, ever: true, message: look again}
 task:
-  inputs: {orders: list(id), order_id: id, limit: money(EUR)}
+  inputs: {orders: list(id), order_id: id, limit: money(EUR), start: date}
   owes:
     - {id: each, by: ship, each: orders, for: order(item), args: {order_id: item}, when: order.status == "open",
        text: every order is shipped}
@@ -145,7 +145,8 @@ task:
     - {slot: fees, type: money(EUR), scope: order, derive: 'sum(ship./answers/*/fee where item.ok == true)'}
     - {slot: left, type: integer, derive: count(list_lines./lines/*), quantifier: count, required: false}
     - {slot: status, type: string, scope: order, derive: order.status}
-    - {slot: names, type: set(id), derive: set(list_lines./lines/*/id)}
+    - {slot: names, type: set(id), derive: set(list_lines./lines/*/id), quantifier: all,
+       dates: {at: /shipped, from: task.start, to: 'date("2026-12-31")', zone: Europe/Paris}}
 """
 
 
@@ -189,7 +190,10 @@ def test_each_field_of_the_compiled_form_can_be_said() -> None:
     assert [o.kind for o in contract.owes] == ["event", "state"]
     (duty,) = contract.duties
     assert all(getattr(duty, name) not in (None, (), False, "") for name in Duty.__slots__)
-    assert [s.derive.function for s in contract.answer] == ["sum", "count", "expr", "set"]
+    assert [getattr(s.derive.term, "function", "facts") for s in contract.answer] == ["sum", "count", "facts", "set"]
+    dates = contract.answer[3].dates
+    assert dates is not None
+    assert (dates.at, dates.arg, dates.zone, dates.first.source) == (("shipped",), None, "Europe/Paris", "task.start")
 
 
 def test_an_argument_has_its_declared_type_else_what_the_schema_says_else_json() -> None:

@@ -293,6 +293,8 @@ def amount(calls: list[Asked]) -> Found:
         return None, [], {"evidence.missing"}
     call = min(((c, a) for c, a in good), key=lambda p: -_first_seq(p[0]))[0]
     answer = [a for a in call.answers if a.good][-1]
+    if answer.truncated:
+        return None, [], {"evidence.partial"}
     if stale(calls, call, TASK_INVOICE):
         return None, [], {"evidence.stale"}
     try:
@@ -316,11 +318,8 @@ def open_sum(calls: list[Asked]) -> Found:
     newest: dict[str, tuple[Asked, Answered]] = {}
     for c, a in good:
         newest[c.id] = (c, a)
-    kept = list(newest.values())
-    if any(a.truncated for _, a in kept):
-        return None, [], {"evidence.partial"}
-    call, answer = kept[-1]  # one question, one page: its newest answer counts
-    if answer.value["complete"] is not True:
+    call, answer = list(newest.values())[-1]  # one question, one page: its newest answer counts
+    if answer.truncated or answer.value["complete"] is not True:
         return None, [], {"evidence.partial"}
     if any(stale(calls, call, item["id"]) for item in answer.value["items"]):
         return None, [], {"evidence.stale"}
@@ -336,16 +335,21 @@ def open_sum(calls: list[Asked]) -> Found:
 
 def status(calls: list[Asked]) -> Found:
     """The newest fact about the task's invoice, if nothing was written since."""
-    facts: list[tuple[int, int, str, str]] = []
+    facts: list[tuple[int, int, str, str, bool, bool]] = []
     for c in calls:
         for a in c.answers:
             record = speaks(c, a, TASK_INVOICE) if a.good and c.tool != "pay" else None
             if record is None or record.get("id") != TASK_INVOICE or "status" not in record:
                 continue
-            facts.append((c.seq, a.seq, record["status"], a.id))
+            echoed = c.tool != "get" or record["id"] == c.args["id"]
+            facts.append((c.seq, a.seq, record["status"], a.id, echoed, a.truncated))
     if not facts:
         return None, [], {"evidence.missing"}
     newest = max(facts)
+    if not newest[4]:
+        return None, [], {"result.echo"}
+    if newest[5]:
+        return None, [], {"evidence.partial"}
     if during_a_write(calls, newest[0], TASK_INVOICE):
         return None, [], {"evidence.stale"}
     return newest[2], [newest[3]], set()

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from tallystick.gates import claim, claim_evidence, claim_slot, derive, stop
+from tallystick.gates import claim, claim_evidence, stop
+from tallystick.gates.certify import outcome, replay, scope, transform
 from tallystick.gates.claim import may_claim
 from tallystick.gates.stop import may_stop
 from tallystick.model.decision import Verdict
@@ -57,11 +58,13 @@ def test_the_claim_gate_agrees_with_its_twin_claim_by_claim() -> None:
 
 MUTANTS = {
     "a later write voids nothing": (claim_evidence, "superseded", lambda *_: None),
-    "every answer went well": (claim_slot, "outcome", lambda *_: iter(())),
-    "every listing is complete": (derive, "complete", lambda _, receipts: (list(receipts)[-1:], ())),
+    "a later write voids no slot's evidence": (scope, "superseded", lambda *_: None),
+    "every answer went well": (outcome, "went", lambda *_: iter(())),
+    "every listing is complete": (scope, "whole_answer", lambda _, receipts: (list(receipts)[-1:], ())),
+    "any receipt will do": (transform, "demanded", lambda *_: ()),
     "nothing later speaks against a claim": (claim, "against", lambda *_: iter(())),
     "doubt is no matter": (stop, "_unsettled", lambda *_: iter(())),
-    "every value is the derived one": (claim_slot, "differs", lambda *_: None),
+    "every value is the derived one": (replay, "equal", lambda *_: True),
 }
 
 

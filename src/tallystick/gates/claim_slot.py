@@ -14,7 +14,7 @@ from tallystick.gates.certify.binding import bound
 from tallystick.gates.certify.exhibits import scope_of_slot
 from tallystick.gates.certify.verify import deficits_of
 from tallystick.gates.claim_evidence import DONE, cited, outcome
-from tallystick.gates.derive import evidence_lacks, mended_first
+from tallystick.gates.derive import OF_THE_VALUE, evidence_lacks, mended_first
 from tallystick.gates.stage import holds_now
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.proposal import Claim
@@ -125,7 +125,7 @@ def slot_claim(view: View, contract: Contract, claim: Claim) -> Decision:
     reasons.extend(_subject(view, slot, claim))
     typed = [d for d in found if d.check == "claim_coverage"]
     reasons.extend(d.reason for d in typed)
-    rest = [d for d in found if d.check != "claim_coverage" and not (typed and d.check == "value_replay")]
+    rest = [d for d in found if d.check != "claim_coverage" and not (typed and d.code in OF_THE_VALUE)]
     conflicts = [d.reason for d in rest if d.code == "evidence.conflict"]
     rest = [d for d in rest if d.code != "evidence.conflict"]
     if not evidence_lacks(rest):

@@ -45,7 +45,7 @@ def derive(view: View, contract: Contract, slot: Slot, scope: EntityRef | None) 
     """
     stated = bound(view, contract, Claim(field=slot.name, value=None, slot=slot.name, subject=scope), slot)
     found, receipts = deficits_of(view, contract, stated)
-    wanting = [d for d in found if d.check != "claim_coverage" and d.code not in (*_OF_THE_VALUE, "evidence.conflict")]
+    wanting = [d for d in found if d.check != "claim_coverage" and d.code not in (*OF_THE_VALUE, "evidence.conflict")]
     if wanting:
         return tuple(d.reason for d in mended_first(wanting))
     try:
@@ -57,7 +57,8 @@ def derive(view: View, contract: Contract, slot: Slot, scope: EntityRef | None) 
     return Derived(value, receipts, tuple(r.digest for r in receipts), conflicts)
 
 
-_OF_THE_VALUE: Final = frozenset({"claim.mismatch", "claim.unit"})
+OF_THE_VALUE: Final = frozenset({"claim.mismatch", "claim.unit"})
+"""Codes of what the value alone is wrong in."""
 _LAST: Final = 7
 _RANKS: Final = {
     "claim.scope": 0,
