@@ -40,22 +40,41 @@ def estimate(
         The estimate; without an interval, and saying why, where there is one cluster only or too many resamples in
         which the statistic is undefined; not estimable where it is undefined on the rows themselves.
     """
+    return estimates(sums, lambda totals: statistic(totals)[..., None], replicates=replicates, seed=seed)[0]
+
+
+def estimates(
+    sums: Any, statistics: Callable[[Any], Any], *, replicates: int = REPLICATES, seed: int = SEED
+) -> list[Estimate]:
+    """Return several statistics of the same sums, resampled once; see `estimate`.
+
+    Args:
+        sums: as for `estimate`.
+        statistics: from totals (..., k) to values (..., number of statistics).
+        replicates: resamples.
+        seed: of the generator.
+    """
     np = numpy()
     sums = np.asarray(sums, dtype=np.float64)
     sums = sums[sums.any(axis=1)]
     clusters = len(sums)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = float(statistic(sums.sum(axis=0)))
-        if math.isnan(value):
-            return not_estimable("nothing in a denominator", clusters=clusters)
-        if clusters < 2:
-            return Estimate(value=value, clusters=clusters, why="no interval from one cluster")
-        drawn = statistic(weights(clusters, replicates, seed) @ sums)
+        values = statistics(sums.sum(axis=0)).tolist()
+        drawn = statistics(weights(clusters, replicates, seed) @ sums) if clusters > 1 else np.empty((0, len(values)))
+    return [_estimated(value, drawn[:, n], clusters) for n, value in enumerate(values)]
+
+
+def _estimated(value: float, drawn: Any, clusters: int) -> Estimate:
+    np = numpy()
+    if math.isnan(value):
+        return not_estimable("nothing in a denominator", clusters=clusters)
+    if clusters < 2:
+        return Estimate(value=value, clusters=clusters, why="no interval from one cluster")
     undefined = np.isnan(drawn)
     if undefined.mean() > _MOST_UNDEFINED:
         return Estimate(value=value, clusters=clusters, why="undefined in too many resamples")
-    low, high = np.quantile(drawn[~undefined] if undefined.any() else drawn, (0.025, 0.975))
-    return Estimate(value=value, low=float(low), high=float(high), clusters=clusters, degenerate=bool(low == high))
+    low, high = np.quantile(drawn[~undefined] if undefined.any() else drawn, (0.025, 0.975)).tolist()
+    return Estimate(value=value, low=low, high=high, clusters=clusters, degenerate=low == high)
 
 
 @lru_cache(maxsize=8)

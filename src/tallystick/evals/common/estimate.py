@@ -40,7 +40,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
     def shown(self, scale: float = 100, digits: int = 1, *, sign: bool = False) -> str:
-        """Return the estimate as text: `+4.2 [-1.0, +9.4]`, or `not estimable (why)`."""
+        """Return the estimate as text: `+4.2 [-1.0, +9.4]`, `100.0 [degenerate]`, or `not estimable (why)`."""
         if self.value is None:
             return f"{NOT_ESTIMABLE} ({self.why})" if self.why else NOT_ESTIMABLE
 
@@ -50,8 +50,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
         if self.low is None or self.high is None:
             return one(self.value)
-        mark = " (degenerate)" if self.degenerate else ""
-        return f"{one(self.value)} [{one(self.low)}, {one(self.high)}]{mark}"
+        interval = "degenerate" if self.degenerate else f"{one(self.low)}, {one(self.high)}"
+        return f"{one(self.value)} [{interval}]"
 
 
 def not_estimable(why: str, *, clusters: int = 0, rows: int = 0) -> Estimate:

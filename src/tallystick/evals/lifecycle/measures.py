@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tallystick.evals.common.clusters import difference, estimate, sign_flip
+from tallystick.evals.common.clusters import difference, estimate, estimates, sign_flip
 from tallystick.evals.common.clusters import share as ratio
 from tallystick.evals.common.estimate import Estimate, not_estimable
 from tallystick.evals.common.intervals import Interval, numpy, wilson
@@ -201,27 +201,29 @@ def crossed(c: Columns, factors: Mapping[str, tuple[str, str]], name: str, mask:
         cells = "a cell of the crossed design has no responses"
         return {k: not_estimable(cells) for k in [*names, *(f"{a} x {b}" for a, b in _pairs(names))]}
     signs = 2 * grid - 1
-    found = {}
-    for n, factor in enumerate(names):
-        found[factor] = _effect(sums, signs[:, n] / (len(grid) / 2))
+    weights = {factor: signs[:, n] / (len(grid) / 2) for n, factor in enumerate(names)}
     for a, b in _pairs(names):
-        product = signs[:, names.index(a)] * signs[:, names.index(b)]
-        found[f"{a} x {b}"] = _effect(sums, product / (len(grid) / 4))
-    return found
+        weights[f"{a} x {b}"] = signs[:, names.index(a)] * signs[:, names.index(b)] / (len(grid) / 4)
+    return _effects(sums, weights)
 
 
 def _pairs(names: list[str]) -> list[tuple[str, str]]:
     return [(a, b) for n, a in enumerate(names) for b in names[n + 1 :]]
 
 
-def _effect(sums: Any, coefficients: Any) -> Estimate:
-    """A linear combination of cell means, with interval over clusters and sign-flip p over per-cluster effects."""
+def _effects(sums: Any, weights: Mapping[str, Any]) -> dict[str, Estimate]:
+    """Linear combinations of cell means, with intervals over clusters and sign-flip p over per-cluster effects."""
     np = numpy()
+    table = np.stack(list(weights.values()), axis=1)
 
-    def effect(totals: Any) -> Any:
-        return (totals[..., 0::2] / totals[..., 1::2]) @ coefficients
+    def effects(totals: Any) -> Any:
+        return (totals[..., 0::2] / totals[..., 1::2]) @ table
 
-    found = estimate(sums, effect)
-    full = sums[(sums[:, 1::2] > 0).all(axis=1)]
-    flipped = sign_flip(effect(np.asarray(full, dtype=float)).tolist() if len(full) else [])
-    return msgspec.structs.replace(found, p=flipped.p)
+    full = sums[(sums[:, 1::2] > 0).all(axis=1)].astype(np.float64)
+    flipped = (
+        [sign_flip(column) for column in effects(full).T.tolist()] if len(full) else [sign_flip([])] * len(weights)
+    )
+    found = estimates(sums, effects)
+    return {
+        name: msgspec.structs.replace(one, p=flip.p) for name, one, flip in zip(weights, found, flipped, strict=True)
+    }

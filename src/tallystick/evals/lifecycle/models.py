@@ -21,6 +21,8 @@ from tallystick.evals.common.intervals import Z, numpy
 from tallystick.evals.lifecycle.columns import Columns
 from tallystick.evals.lifecycle.measures import INTERMEDIATE
 
+_NO_VARIANCE: Final = 1e-6
+"""Of the residual's variance, below which a scenario's is 0."""
 _SEPARATED: Final = "separated: some stage is always or never clean, so the odds ratio has no finite estimate"
 
 
@@ -61,12 +63,16 @@ def mixed(c: Columns) -> Estimate:
     exog = np.column_stack([np.ones(size), before])
     with _quiet():
         try:
-            fit = api.MixedLM(outcome, exog, groups=groups).fit(reml=True)
+            # Powell needs no gradient, which is singular where scenarios do not differ: variance at its bound of 0.
+            fit = api.MixedLM(outcome, exog, groups=groups).fit(reml=True, method="powell")
         except (np.linalg.LinAlgError, ValueError) as bad:
             return not_estimable(f"the fit fails: {bad}", clusters=clusters, rows=size)
         if not fit.converged:
             return not_estimable("the fit does not converge", clusters=clusters, rows=size)
-        return _read(fit.params[1], fit.bse[1], clusters, size)
+        found = _read(fit.params[1], fit.bse[1], clusters, size)
+        bound = float(fit.cov_re[0][0]) < _NO_VARIANCE * float(fit.scale)
+    note = "scenarios differ no more than chance: their variance is 0" if bound else ""
+    return msgspec.structs.replace(found, why=found.why or note)
 
 
 def pooled(c: Columns) -> Estimate:
