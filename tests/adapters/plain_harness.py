@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tallystick import Run
@@ -57,6 +58,25 @@ class PlainHarness:
 
     def leave(self, run: Run) -> None:
         run.close("framework.exit")
+
+
+class PlainTextHarness(PlainHarness):
+    """The same loop for a model that states no claims: they are read from its text."""
+
+    def finish(self, run: Run, final: Final, told: Transcript) -> bool:
+        return super().finish(run, replace(final, claims=None), told)  # type: ignore[arg-type]  # as a host leaves it out
+
+
+class PlainFinishHarness(PlainHarness):
+    """The same loop with the finish tool, called with the JSON text a model wrote."""
+
+    def finish(self, run: Run, final: Final, told: Transcript) -> bool:
+        answer = run.finish_tool()(json.dumps({"text": final.text, "claims": dict(final.claims)}))
+        if answer.accepted:
+            told.shown.append(final.text)
+        else:
+            told.seen.append(Seen(id="", text=str(answer)))
+        return answer.accepted
 
 
 class RunsWhenTheGuardCrashes(PlainHarness):
@@ -121,6 +141,34 @@ class BelievesTheLastWord(PlainHarness):
         return True
 
 
+class HidesTheDeficits(PlainHarness):
+    """It says no, and not why."""
+
+    def finish(self, run: Run, final: Final, told: Transcript) -> bool:
+        over = super().finish(run, final, told)
+        told.seen = [Seen(id="", text="not accepted") if s.id == "" else s for s in told.seen]
+        return over
+
+
+class LooksOnlyAtTheText(PlainHarness):
+    """It drops claims that the model got wrong, and with them what would be wrong about them."""
+
+    def finish(self, run: Run, final: Final, told: Transcript) -> bool:
+        if not all(isinstance(v, int) for v in final.claims.values()):
+            told.shown.append(final.text)
+            return True
+        return super().finish(run, final, told)
+
+
+class ClosesAStuckRunByItself(PlainHarness):
+    """It ends the run at the first refused last word, whatever the guard says."""
+
+    def finish(self, run: Run, final: Final, told: Transcript) -> bool:
+        if not super().finish(run, final, told):
+            run.close("adapter.gave_up")
+        return run.status is not None
+
+
 class LeavesTheRunOpen(PlainHarness):
     """A step limit is no end for it."""
 
@@ -155,6 +203,9 @@ FAULTY = {
     IgnoresTheCut: "test_a_call_from_a_turn_that_was_cut_does_not_run",
     ShowsTheTextFirst: "test_a_final_text_that_is_not_supported_is_held_back_and_the_model_is_asked_again",
     BelievesTheLastWord: "test_a_final_text_that_is_not_supported_is_held_back_and_the_model_is_asked_again",
+    HidesTheDeficits: "test_a_refused_last_word_tells_the_model_each_deficit_and_what_would_close_it",
+    LooksOnlyAtTheText: "test_a_value_of_the_wrong_type_is_told_to_the_model_which_can_mend_it",
+    ClosesAStuckRunByItself: "test_a_stuck_run_says_why_it_ended_and_takes_no_more_calls",
     LeavesTheRunOpen: "test_a_step_limit_ends_the_run_uncertified",
     GoesOnAfterTheEnd: "test_a_model_that_repeats_a_refused_call_is_ended_honestly",
     SwapsParallelResults: "test_parallel_calls_are_each_recorded_under_their_own_id",

@@ -11,6 +11,7 @@ from pydantic_ai import Agent, ModelMessage, ModelResponse
 from pydantic_ai.messages import (
     ModelRequest,
     PartDeltaEvent,
+    PartEndEvent,
     PartStartEvent,
     RetryFeedbackPart,
     TextPart,
@@ -22,8 +23,8 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
 from tallystick import Run
-from tallystick.adapters.pydantic_ai import guarded
-from tallystick.testing.conformance import Model, Seen, Transcript, Turn
+from tallystick.adapters.pydantic_ai import finish_output, guarded
+from tallystick.testing.conformance import Ask, Model, Seen, Transcript, Turn
 
 
 class ScriptOverError(Exception):
@@ -58,18 +59,14 @@ class PydanticHarness:
             return found
 
         def whole(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-            return response(turn(messages))
+            return response(self.turn(turn(messages)))
 
         async def streamed(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[Any]:
-            for piece in pieces(turn(messages)):
+            for piece in pieces(self.turn(turn(messages))):
                 yield piece
 
-        agent = Agent(
-            FunctionModel(whole, stream_function=streamed),
-            tools=list(tools.values()),
-            retries={"tools": 3, "output": 20},
-        )
-        capability = guarded(run, claims=lambda text: finals.get(text, {}), hold_text=fragments)
+        agent = self.agent(run, FunctionModel(whole, stream_function=streamed), list(tools.values()))
+        capability = self.capability(run, finals, hold_text=fragments)
 
         async def listen(_: Any, events: Any) -> None:
             async for event in events:
@@ -77,6 +74,8 @@ class PydanticHarness:
                     told.shown.append(event.part.content)
                 elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
                     told.shown.append(event.delta.content_delta)
+                else:
+                    told.shown.extend(self.shown(event))
 
         async def go() -> None:
             result = await agent.run(
@@ -86,7 +85,7 @@ class PydanticHarness:
                 event_stream_handler=listen if fragments else None,
             )
             if not fragments:
-                told.shown.append(result.output)
+                told.shown.append(str(result.output))
             told.seen = list(seen_in(result.all_messages()))
 
         try:
@@ -95,6 +94,57 @@ class PydanticHarness:
             told.raised = bad
         return told
 
+    # ------------------------------------------------------------------ what the other ways to finish do otherwise
+
+    def agent(self, run: Run, model: FunctionModel, tools: list[Any]) -> Agent[None, Any]:
+        """The agent, as its author wrote it."""
+        return Agent(model, tools=tools, retries={"tools": 3, "output": 20})
+
+    def capability(self, run: Run, finals: Mapping[str, Mapping[str, Any]], *, hold_text: bool) -> Any:
+        """The guard's capability."""
+        return guarded(run, claims=lambda text: finals.get(text, {}), hold_text=hold_text)
+
+    def turn(self, turn: Turn) -> Turn:
+        """How the model takes a turn of the script."""
+        return turn
+
+    def shown(self, event: Any) -> list[str]:
+        """Text of the last word in an event that is none of a text part."""
+        return []
+
+
+class PydanticTextHarness(PydanticHarness):
+    """An agent as it was before the guard: nobody says what its texts state."""
+
+    def capability(self, run: Run, finals: Mapping[str, Mapping[str, Any]], *, hold_text: bool) -> Any:
+        return guarded(run, hold_text=hold_text)
+
+
+class PydanticFinishHarness(PydanticHarness):
+    """An agent whose output is the finish tool made from the contract."""
+
+    def agent(self, run: Run, model: FunctionModel, tools: list[Any]) -> Agent[None, Any]:
+        return Agent(model, tools=tools, output_type=finish_output(run), retries={"tools": 3, "output": 20})
+
+    def capability(self, run: Run, finals: Mapping[str, Mapping[str, Any]], *, hold_text: bool) -> Any:
+        return guarded(run, hold_text=hold_text)
+
+    def turn(self, turn: Turn) -> Turn:
+        if turn.final is None:
+            return turn
+        args = {"text": turn.final.text, "claims": dict(turn.final.claims)}
+        return Turn(calls=(Ask(id=f"f{id(turn)}", tool="finish", args=args),))
+
+    def shown(self, event: Any) -> list[str]:
+        """The words inside the output tool's arguments, once they stream out."""
+        if (
+            isinstance(event, PartEndEvent)
+            and isinstance(event.part, ToolCallPart)
+            and event.part.tool_name == "finish"
+        ):
+            return [str(event.part.args_as_dict()["text"])]
+        return []
+
 
 def seen_in(messages: list[ModelMessage]) -> list[Seen]:
     """What the model was shown: tool returns, and what it was asked to do again."""
@@ -102,7 +152,9 @@ def seen_in(messages: list[ModelMessage]) -> list[Seen]:
     for message in messages:
         for part in message.parts if isinstance(message, ModelRequest) else ():
             if isinstance(part, ToolReturnPart):
-                found.append(Seen(id=part.tool_call_id, text=part.model_response_str()))
+                found.append(
+                    Seen(id="" if part.tool_name == "finish" else part.tool_call_id, text=part.model_response_str())
+                )
             elif isinstance(part, RetryFeedbackPart):
                 found.append(Seen(id="", text=str(part.content)))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tallystick.testing.conformance import AdapterConformance, Harness
-from tests.adapters.plain_harness import FAULTY, PlainHarness
+from tests.adapters.plain_harness import FAULTY, PlainFinishHarness, PlainHarness, PlainTextHarness
 
 
 class TestPlainLoop(AdapterConformance):
@@ -14,6 +14,22 @@ class TestPlainLoop(AdapterConformance):
     @pytest.fixture
     def harness(self) -> Harness:
         return PlainHarness()
+
+
+class TestPlainLoopThatReadsTheText(AdapterConformance):
+    """So does the loop whose model states no claims."""
+
+    @pytest.fixture
+    def harness(self) -> Harness:
+        return PlainTextHarness()
+
+
+class TestPlainLoopWithTheFinishTool(AdapterConformance):
+    """And the one whose model says "done" through the finish tool."""
+
+    @pytest.fixture
+    def harness(self) -> Harness:
+        return PlainFinishHarness()
 
 
 @pytest.mark.parametrize("faulty", FAULTY, ids=lambda f: f.__name__)

@@ -185,4 +185,5 @@ def told(answer: Any) -> dict[str, Any]:
 
 def codes(answer: Any) -> list[str]:
     """The codes of the reasons in a result of the gateway's own."""
-    return [r["code"] for r in told(answer)["reasons"]]
+    found = told(answer)
+    return [r["code"] for r in found.get("reasons", found.get("deficits", ()))]

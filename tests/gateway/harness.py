@@ -9,7 +9,7 @@ from typing import Any
 from tallystick import Run
 from tallystick.gateway.frames import Lines
 from tallystick.gateway.session import Session, Wires
-from tallystick.testing.conformance import Ask, Model, Seen, Transcript
+from tallystick.testing.conformance import Ask, Final, Model, Seen, Transcript
 from tests.gateway.bench import Timers
 
 
@@ -33,7 +33,7 @@ class GatewayHarness:
             told.turns += 1
             told.seen.extend(client.calls(turn.calls))
             if turn.final is not None:
-                args = {"text": turn.final.text, "claims": dict(turn.final.claims)}
+                args = self.last_word(turn.final)
                 (answer,) = client.calls((Ask(id="", tool="tallystick_finish", args=args),))
                 if client.accepted:
                     told.shown.append(turn.final.text)
@@ -43,6 +43,17 @@ class GatewayHarness:
                 break
         client.leave()
         return told
+
+    def last_word(self, final: Final) -> dict[str, Any]:
+        """The arguments of the finish tool."""
+        return {"text": final.text, "claims": dict(final.claims)}
+
+
+class GatewayTextHarness(GatewayHarness):
+    """A model that gives the finish tool only what it would tell the user."""
+
+    def last_word(self, final: Final) -> dict[str, Any]:
+        return {"text": final.text}
 
 
 class _Client:

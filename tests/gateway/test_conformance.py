@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tallystick.testing.conformance import AdapterConformance, Harness
-from tests.gateway.harness import GatewayHarness
+from tests.gateway.harness import GatewayHarness, GatewayTextHarness
 
 
 class TestGateway(AdapterConformance):
@@ -14,3 +14,11 @@ class TestGateway(AdapterConformance):
     @pytest.fixture
     def harness(self) -> Harness:
         return GatewayHarness()
+
+
+class TestGatewayByText(AdapterConformance):
+    """Every row, where the model gives the finish tool a text and no claims."""
+
+    @pytest.fixture
+    def harness(self) -> Harness:
+        return GatewayTextHarness()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jsonschema
 import pytest
 
-from tests.gateway.bench import PAID, PAY, Bench, codes
+from tests.gateway.bench import PAID, PAY, Bench, codes, told
 
 
 def test_status_names_what_is_owed_and_the_reads_that_would_help() -> None:
@@ -75,18 +78,76 @@ def test_finish_said_twice_with_nothing_new_ends_the_run_honestly() -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [{"texts": "done"}, {"text": 7}, {"claims": []}, {"outcome": "success"}, {"outcome": ["acted"]}]
+    ("args", "says"),
+    [
+        ({"texts": "done"}, "no argument `texts`"),
+        ({"text": 7}, "a number is no text"),
+        ({"claims": []}, "one object"),
+        ({"claims": {"amount": True}}, "claims.amount"),
+        ({"claims": {"amount": "420.00 USD"}}, "expected EUR"),
+        ({"claims": {"amounts": "420.00"}}, "no value `amounts`"),
+        ({"outcome": "success"}, "no outcome"),
+        ({"outcome": ["acted"]}, "no outcome"),
+    ],
 )
-def test_finish_with_arguments_it_does_not_have_is_told_so_and_nothing_is_recorded(args: dict[str, object]) -> None:
+def test_finish_with_what_cannot_be_read_is_a_refused_stop_that_says_what_is_wrong(args: Any, says: str) -> None:
     bench = Bench()
     bench.call(1, "tallystick_finish", args)
     answer = bench.answer()
     assert answer["result"]["isError"] is True
-    assert codes(answer) == ["args.invalid"]
-    assert bench.kinds() == []
+    assert codes(answer) == ["claims.not_json"]
+    deficit = told(answer)["deficits"][0]
+    assert says in f"{deficit['where']} claims.{deficit['where']} {deficit['message']}"
+    assert deficit["closes"]
+    assert "stop.decided" in bench.kinds()
 
 
-def test_the_finish_tool_names_the_answer_slots() -> None:
+def test_finish_with_what_cannot_be_read_again_and_again_ends_the_run() -> None:
+    bench = Bench()
+    for n in range(4):
+        bench.call(n, "tallystick_finish", {"text": 7})
+        bench.got.clear()
+    assert bench.run.status == "UNCERTIFIED"
+
+
+def test_finish_reads_what_the_text_states_where_no_claims_are_given() -> None:
+    bench = Bench()
+    bench.read()
+    bench.call(2, "pay", PAY)
+    bench.result(2, PAID)
+    bench.got.clear()
+    bench.call(3, "tallystick_finish", {"text": "Paid 430.00 EUR on invoice I-7."})
+    result = bench.answer()["result"]
+    assert result["structuredContent"]["decision"] == "CONTINUE"
+    assert result["structuredContent"]["deficits"][0]["code"] == "claim.mismatch"
+    assert "420.00 EUR" in result["content"][0]["text"]
+    bench.call(4, "tallystick_finish", {"text": "Paid EUR 420 on invoice I-7."})
+    result = bench.answer()["result"]
+    assert result["isError"] is False
+    assert result["structuredContent"]["decision"] == "COMPLETE"
+
+
+def test_the_finish_tool_has_a_place_for_each_answer_slot() -> None:
     listed = Bench(listed=False).list([])
-    finish = listed["tools"][-1]
-    assert finish["inputSchema"]["properties"]["claims"]["properties"] == {"amount": {"description": "a money(EUR)"}}
+    schema = listed["tools"][-1]["inputSchema"]
+    amount = schema["properties"]["claims"]["properties"]["amount"]
+    assert amount["type"] == "string"
+    assert "420.00 EUR" in amount["description"]
+    assert "of invoice I-7" in amount["description"]
+    jsonschema.validate({"text": "paid", "claims": {"amount": "420.00 EUR"}, "outcome": "acted"}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"claims": {"amount": 420}}, schema)
+
+
+def test_the_status_is_said_in_words_and_in_the_machines_value() -> None:
+    bench = Bench()
+    bench.read()
+    bench.call(2, "pay", PAY)
+    bench.result(2, PAID)
+    bench.got.clear()
+    bench.call(3, "tallystick_status")
+    result = bench.answer()["result"]
+    stage = result["structuredContent"]["stage"]
+    assert stage in {"needs_information", "ready_for_action", "post_observation_continue", "completed"}
+    assert stage not in result["content"][0]["text"] or stage == "completed"
+    assert result["content"][0]["text"].startswith("stage: ")

@@ -12,17 +12,19 @@ functions, which are part of the answer and not calls.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
 
 from tallystick.adapters.ended import RunEndedError
 from tallystick.errors import InputError
+from tallystick.runtime.finish_tool import NAME
 from tallystick.runtime.outcome import Outcome
 from tallystick.runtime.results import plain_json
 from tallystick.runtime.run import Run
 
 try:
+    from pydantic import BaseModel
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
     from pydantic_ai.exceptions import (
         ApprovalRequired,
@@ -42,6 +44,7 @@ try:
         TextPart,
         ToolCallPart,
     )
+    from pydantic_ai.output import StructuredDict, ToolOutput
     from pydantic_ai.run import AgentRunResult
     from pydantic_ai.tools import DeferredToolRequests, RunContext
     from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
@@ -55,23 +58,87 @@ Claims = Callable[[Any], Mapping[str, Any] | None]
 """From an output to the values it states for the contract's answer slots; None where it does not say "done"."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What an agent says through the `finish` tool: the output of a run with `finish_output`.
+
+    Attributes:
+        text: what to tell the requester.
+        claims: the values it states, by answer slot.
+        outcome: acted, declined or withdrawn.
+        given: everything as the model gave it.
+    """
+
+    text: str
+    claims: Mapping[str, Any]
+    outcome: str
+    given: Mapping[str, Any] = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def finish_output(run: Run, *, name: str = NAME, strict: bool = False) -> ToolOutput[Answer]:
+    """Return an output type for the agent: the `finish` tool, with a place for each of the contract's answer slots.
+
+        agent = Agent(model, output_type=finish_output(run), …)
+        answer = agent.run_sync(…, capabilities=[guarded(run)]).output       # an `Answer`
+
+    What the model gives is judged by `guarded`, which must be among the capabilities; without it nothing is judged. An
+    `Answer` from a run that has ended CERTIFIED is what the stop gate accepted.
+
+    Args:
+        run: the guard's run.
+        name: the tool's name.
+        strict: ask for strict function calling, with a schema in the subset it takes.
+    """
+    definition = run.finish_tool(name=name, strict=strict).definition
+    given_type = StructuredDict(definition["inputSchema"], name=name, description=definition["description"])
+
+    def finish(given: Any) -> Answer:
+        claims = given.get("claims")
+        text, outcome = given.get("text"), given.get("outcome")
+        return Answer(
+            text=text if isinstance(text, str) else "",
+            claims=claims if isinstance(claims, Mapping) else {},
+            outcome=outcome if isinstance(outcome, str) else "acted",
+            given=given,
+        )
+
+    # The framework reads the argument's type, which is only known now, from the annotation.
+    finish.__annotations__ = {"given": given_type, "return": Answer}
+    return ToolOutput(finish, name=name, description=definition["description"], strict=strict or None)
+
+
 def guarded(run: Run, *, claims: Claims | None = None, hold_text: bool = True) -> GuardedRun:
     """Return the capability that guards one agent run; give it to `agent.run(..., capabilities=[…])` or to the agent.
 
     Args:
         run: the guard's run. Its context manager ends it; a framework's own exit (limits, errors) ends it at once.
-        claims: what an output states, by answer slot. Without it outputs state nothing. Return None for an output that
-            is only a turn in a conversation: it is then passed on without a verdict. A slot that the contract does not
-            have is the host's mistake, and no model can mend it: `InputError` out of the agent's run, which ends
-            UNCERTIFIED, BLOCKED or IN_DOUBT.
+        claims: what an output states, by answer slot. Return None for an output that is only a turn in a conversation:
+            it is then passed on without a verdict. A slot that the contract does not have is the host's mistake, and no
+            model can mend it: `InputError` out of the agent's run, which ends UNCERTIFIED, BLOCKED or IN_DOUBT. Without
+            it, a text states what is found in it beside the record (`prose.propose`), and a structured output states
+            its members that are named like slots. Not asked about an `Answer` of `finish_output`.
         hold_text: keep final text back from event streams until it is accepted. This makes the framework stream from
             the model; False is only for models that cannot, and then nobody may show streamed text as a result.
     """
-    return GuardedRun(run=run, claims=claims or _nothing, hold_text=hold_text)
+    return GuardedRun(run=run, claims=claims, hold_text=hold_text)
 
 
-def _nothing(_: Any) -> Mapping[str, Any] | None:
-    return {}
+def _members(run: Run, output: Any) -> Mapping[str, Any] | None:
+    """Return the members of a structured output that are named like answer slots; None for a text, which is read."""
+    if isinstance(output, str):
+        return None
+    if isinstance(output, Mapping):
+        members: Mapping[str, Any] = output
+    elif isinstance(output, BaseModel):
+        members = {name: getattr(output, name) for name in type(output).model_fields}
+    elif is_dataclass(output):
+        members = {f.name: getattr(output, f.name) for f in fields(output)}
+    else:
+        members = {}
+    return {slot.name: members[slot.name] for slot in run.contract.answer if slot.name in members}
 
 
 @dataclass(kw_only=True)
@@ -79,7 +146,7 @@ class GuardedRun(AbstractCapability[Any]):
     """The capability. Make it with `guarded`."""
 
     run: Run
-    claims: Claims
+    claims: Claims | None
     hold_text: bool
     _held: list[AgentStreamEvent] = field(default_factory=list, init=False, repr=False)
     _accepted: bool = field(default=False, init=False, repr=False)
@@ -106,13 +173,16 @@ class GuardedRun(AbstractCapability[Any]):
         del output_context
         if ctx.partial_output or isinstance(output, DeferredToolRequests):
             return output
-        stated = self.claims(output)
-        if stated is None:
-            self._accepted = True  # a turn of a conversation; nobody says "done"
-            return output
-        _check_slots(self.run, stated)
-        text = output if isinstance(output, str) else str(output)
-        finish = await self.run.afinish(text, stated, truncated=_cut(ctx))
+        cut = _cut(ctx)
+        if isinstance(output, Answer):
+            finish = await self.run.finish_tool().acall(output.given, truncated=cut)
+        else:
+            stated = _members(self.run, output) if self.claims is None else self.claims(output)
+            if stated is None and self.claims is not None:
+                self._accepted = True  # a turn of a conversation; nobody says "done"
+                return output
+            _check_slots(self.run, stated or {})
+            finish = await self.run.afinish(str(output), stated, truncated=cut)
         if finish.accepted:
             self._accepted = True
             return output

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 import typer
@@ -16,20 +16,12 @@ from tallystick.cli import console, timeline
 from tallystick.cli.console import Json
 from tallystick.cli.sources import SourceArgument, choose, folded, is_sqlite, reading
 from tallystick.errors import InputError
-from tallystick.gates.stage import Stage, Standing, stage_of
+from tallystick.gates.stage import Standing, stage_of
 from tallystick.ledger.exported import exported
 from tallystick.ledger.store import Store
 from tallystick.model.events import Sealed
 from tallystick.model.plaintext import printable
 from tallystick.runtime.listing import listed, standing_text, unanswered
-
-STAGES: Final[Mapping[Stage, str]] = {
-    Stage.NEEDS_INFO: "needs information",
-    Stage.READY: "ready",
-    Stage.POST_OBS: "post-observation",
-    Stage.COMPLETED: "completed",
-}
-"""The glossary's words for the stages."""
 
 
 def runs(
@@ -126,7 +118,7 @@ def _show(run: str, events: Callable[[], Iterator[Sealed]], *, json: bool) -> No
         return
     # An obligation is done or open, so without either there is none; and nothing else completes a task.
     nothing = "" if stage.done or stage.open else "; the task owes nothing, so there is nothing to complete"
-    console.say(f"stage by the record: {STAGES[stage.stage]}{nothing}", style="bold")
+    console.say(f"stage by the record: {stage.stage.words}{nothing}", style="bold")
     for name, ids in (("done", stage.done), ("open", stage.open), ("in doubt", stage.in_doubt)):
         if ids:
             console.say(f"  {name}: {', '.join(ids)}")

@@ -9,22 +9,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from tallystick.gates.settle import status_query
-from tallystick.gates.stage import open_obligations, stage_of
+from tallystick.gates.stage import Stage, open_obligations, stage_of
 from tallystick.model import jsontext
 from tallystick.runtime.outcome import reasons_json
 from tallystick.runtime.run import Run
 
 STATUS: Final = "tallystick_status"
 FINISH: Final = "tallystick_finish"
-OUTCOMES: Final = ("acted", "declined", "withdrawn")
 
 _STATUS_TEXT: Final = (
     "Say where the task stands by the record: its stage, what is done and still owed, what evidence is missing and "
     "which reads would give it, and which calls are in doubt. Changes nothing."
-)
-_FINISH_TEXT: Final = (
-    "Say that the task is finished. Accepted only if the record supports it; otherwise the answer says what is missing "
-    "and what would help. The task is not over until this is accepted."
 )
 
 
@@ -51,7 +46,6 @@ class Own:
 
     def definitions(self) -> tuple[Mapping[str, Any], ...]:
         """Return both tools as a `tools/list` result names them."""
-        claims = {slot.name: {"description": f"a {slot.type}"} for slot in self._run.contract.answer}
         return (
             {
                 "name": self.status,
@@ -60,25 +54,7 @@ class Own:
                 "annotations": {"readOnlyHint": True, "openWorldHint": False},
             },
             {
-                "name": self.finish,
-                "description": _FINISH_TEXT,
-                "inputSchema": {
-                    "type": "object",
-                    "properties": {
-                        "text": {"type": "string", "description": "what to tell the requester"},
-                        "claims": {
-                            "type": "object",
-                            "description": "the values the answer must contain, by name; amounts as decimal strings",
-                            "properties": claims,
-                        },
-                        "outcome": {
-                            "type": "string",
-                            "enum": list(OUTCOMES),
-                            "description": "acted; declined: rightly not acting; withdrawn: the request was taken back",
-                        },
-                    },
-                    "additionalProperties": False,
-                },
+                **self._run.finish_tool(name=self.finish).definition,
                 "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
             },
         )
@@ -89,20 +65,6 @@ def _free(base: str, taken: set[str]) -> str:
     while name in taken:
         name, n = f"{base}_{n}", n + 1
     return name
-
-
-def finish_problem(args: Mapping[str, Any]) -> str | None:
-    """Return why these are no arguments of the finish tool, or None."""
-    unknown = sorted(args.keys() - {"text", "claims", "outcome"})
-    if unknown:
-        return f"there is no argument `{unknown[0][:40]}`; give `text`, `claims`, `outcome`"
-    if not isinstance(args.get("text", ""), str):
-        return "`text` must be a string"
-    if not isinstance(args.get("claims", {}), Mapping):
-        return "`claims` must be an object of slot name and value"
-    if args.get("outcome", "acted") not in OUTCOMES:
-        return f"`outcome` is one of {', '.join(OUTCOMES)}"
-    return None
 
 
 def standing(run: Run) -> dict[str, Any]:
@@ -134,7 +96,9 @@ def standing(run: Run) -> dict[str, Any]:
 
 def standing_text(told: Mapping[str, Any]) -> str:
     """Return the same for a model to read."""
-    lines = [f"stage: {told['stage']}" + (f"; the run has ended: {told['status']}" if told["status"] else "")]
+    lines = [
+        f"stage: {Stage(told['stage']).words}" + (f"; the run has ended: {told['status']}" if told["status"] else "")
+    ]
     lines += [f"done: {', '.join(told['done']) or 'nothing yet'}"]
     lines += [f"owed: {o['id']}" + (f" ({o['text']})" if o["text"] else "") for o in told["owed"]]
     for reason in told["missing"]:

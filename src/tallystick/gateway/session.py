@@ -38,7 +38,7 @@ from tallystick.gateway.frames import (
 )
 from tallystick.gateway.legs import Asked
 from tallystick.gateway.listing import Listing
-from tallystick.gateway.own import Own, finish_problem, standing, standing_text
+from tallystick.gateway.own import Own, standing, standing_text
 from tallystick.gateway.results import result_line
 from tallystick.model import jsontext
 from tallystick.runtime.outcome import Finish
@@ -254,19 +254,13 @@ class Session:
             self._when_listed(id_, listed)
 
     def _finish(self, id_: Id, args: Mapping[str, Any], *, modern: bool) -> None:
-        problem = finish_problem(args)
-        if problem is not None:
-            told = {"accepted": False, "reasons": [{"code": "args.invalid", "message": problem}]}
-            self.answer(id_, result_line(id_, problem, told, is_error=True, structured=True, modern=modern))
-            return
-
         def then(answer: Finish) -> None:
             line = result_line(
                 id_, str(answer), answer.to_json(), is_error=not answer.accepted, structured=True, modern=modern
             )
             self.answer(id_, line)
 
-        steps = self.run.finish_steps(args.get("text", ""), args.get("claims", {}), args.get("outcome", "acted"))
+        steps = self.run.finish_tool(name=self._own.finish).steps(args)
         Flight(steps, self._calls.ask_for_runtime, then, partial(self.failed, id_), self._wires.later).start()
 
     # ------------------------------------------------------------------ tools/list

@@ -18,6 +18,8 @@ def claims_of(given: object) -> tuple[Claim, ...]:
     Raises:
         InputError: something else, a part of a claim that has another type than it says, or a value that is not JSON.
     """
+    if isinstance(given, InputError):
+        raise given  # whoever made them says why there are none
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise InputError(f"a {type(given).__name__} is no list of claims", fix="claims, or a mapping of slot to value")
     try:

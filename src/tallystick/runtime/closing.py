@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
@@ -15,6 +16,7 @@ from tallystick.gates.stop import final_status, may_stop
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.events import ChildRun, Ended, StopDecided
 from tallystick.model.proposal import Claim, Stop, StopOutcome
+from tallystick.prose.propose import Proposed, propose
 from tallystick.runtime.bounds import OF_CALLS, Bounds
 from tallystick.runtime.calls import Calls
 from tallystick.runtime.claims import claims_of
@@ -27,6 +29,9 @@ from tallystick.view.stops import claims_text
 if TYPE_CHECKING:
     from tallystick.runtime.guard import Guard
     from tallystick.runtime.run import Run
+
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 def stop_outcome(given: object) -> StopOutcome:
@@ -45,9 +50,10 @@ def stop_outcome(given: object) -> StopOutcome:
     )
 
 
-def rejection(code: str, message: str, reverses: str) -> Decision:
+def rejection(code: str, message: str, reverses: str, *, where: str = "") -> Decision:
     """Return the runtime's own rejection of a stop that no gate could be asked about."""
-    return Decision(verdict=Verdict.REJECT, reasons=(Reason(code=code, message=message, reverses=reverses),))
+    reason = Reason(code=code, message=message, reverses=reverses, where=where)
+    return Decision(verdict=Verdict.REJECT, reasons=(reason,))
 
 
 UNREAD: Final = "claims.not_json"
@@ -73,35 +79,51 @@ class Closing:
     def finish(
         self,
         text: str,
-        claims: Iterable[Claim] | Mapping[str, Any],
+        claims: Iterable[Claim] | Mapping[str, Any] | InputError | None,
         outcome: StopOutcome,
         *,
         declared_by: str,
         truncated: bool,
     ) -> Steps[Finish]:
-        """Settle what a status query can settle, ask the stop gate, and end the run if it accepts."""
+        """Settle what a status query can settle, ask the stop gate, and end the run if it accepts.
+
+        Claims that are None are read from the text, once the record is as it will be judged.
+        """
+        given: tuple[Claim, ...] | None = None
         try:
-            given = claims_of(claims)
-            written = claims_text(given)
+            if claims is not None:
+                given = claims_of(claims)
+                claims_text(given)
         except InputError as bad:
-            unreadable = rejection(UNREAD, f"the claims cannot be read: {bad}", bad.fix or "JSON values")
+            where = (bad.where or "").removeprefix("claims.")
+            unreadable = rejection(
+                UNREAD, f"the claims cannot be read: {bad.message}", bad.fix or "JSON values", where=where
+            )
             unread: Finish = yield Write(
-                lambda: self._decide(
-                    text, (), claims_text(()), outcome, declared_by=declared_by, truncated=truncated, given=unreadable
-                )
+                lambda: self._decide(text, (), outcome, declared_by=declared_by, truncated=truncated, given=unreadable)
             )
             return unread
         if self._journal.view.doubts and not truncated:
             yield from self.queries()
         answer: Finish = yield Write(
-            lambda: self._decide(text, given, written, outcome, declared_by=declared_by, truncated=truncated)
+            lambda: self._decide(text, given, outcome, declared_by=declared_by, truncated=truncated)
         )
         return answer
 
-    def _answer(self, decision: Decision) -> Finish:
+    def _proposed(self, text: str, outcome: StopOutcome) -> Proposed:
+        """Return the claims a text makes; of an answer that claims not to have acted none is asked for."""
+        if outcome != "acted" or not self._guard.claims_from_text:
+            return Proposed()
+        try:
+            return propose(self._journal.view, self._contract, text)
+        except Exception as bad:  # noqa: BLE001 - fail closed: what cannot be read is not claimed
+            _LOG.error("the text could not be read for claims: %s", type(bad).__name__)
+            return Proposed()
+
+    def _answer(self, decision: Decision, notes: Sequence[Reason] = ()) -> Finish:
         """Answer a refused stop that was just recorded: go on with what is missing, or the run is stuck and ends."""
         bounds = self._bounds
-        missing = deficits(self._journal.view, self._contract, decision)
+        missing = deficits(self._journal.view, self._contract, decision, notes)
         stuck = bounds.after_stop()
         try:
             self._journal.append(bounds.answer(stuck), RUNTIME, durable=False)
@@ -115,8 +137,7 @@ class Closing:
     def _decide(
         self,
         text: str,
-        claims: tuple[Claim, ...],
-        written: str,
+        claims: tuple[Claim, ...] | None,
         outcome: StopOutcome,
         *,
         declared_by: str,
@@ -134,13 +155,15 @@ class Closing:
                 self._calls.catch_up()
                 self._ask_children()
                 now = journal.clock()
+                read = self._proposed(text, outcome) if claims is None else Proposed()
+                claims = read.claims if claims is None else claims
                 stop = Stop(
                     now=now, claims=claims, text=text, outcome=outcome, declared_by=declared_by, truncated=truncated
                 )
                 decision = given or may_stop(journal.view, self._contract, stop)
                 at = stamp(now)
                 body = StopDecided(
-                    claims=written,
+                    claims=claims_text(claims),
                     text=text,
                     declared_by=declared_by,
                     outcome=outcome,
@@ -153,7 +176,7 @@ class Closing:
                     status, reason = final_status(journal.view, self._contract, decision)
                     self._append_end(status, outcome if status == "CERTIFIED" else "", reason)
                     return Finish(decision=decision, status=status, reason=reason)
-                return self._answer(decision)
+                return self._answer(decision, read.notes)
             except LedgerError as bad:
                 message = f"the ledger cannot record this stop: {bad.message}"
                 return self._unrecorded(rejection("ledger.unavailable", message, bad.fix or "a working ledger"))

@@ -10,14 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from tallystick.contracts.answer_schema import in_words, nullable, schema_of
 from tallystick.contracts.types import Contract, Slot, Task
 from tallystick.errors import InputError
+from tallystick.model import jsontext
 from tallystick.model.proposal import Claim, StopOutcome
 from tallystick.model.values import Type
+from tallystick.runtime.drivers import Steps, drive
+from tallystick.runtime.outcome import Finish
 from tallystick.view.keys import entity_of
+
+if TYPE_CHECKING:
+    from tallystick.runtime.run import Run
 
 NAME: Final = "finish"
 OUTCOMES: Final[tuple[str, ...]] = get_args(StopOutcome)
@@ -32,6 +38,52 @@ _OUTCOME: Final = (
     "request back."
 )
 _CITES: Final = "ids of the receipts the value of this name was read from; leave out where you do not know them"
+
+
+class FinishTool:
+    """The tool through which an agent says that it is done, for one run. Make it with `Run.finish_tool`.
+
+    Calling it with what the model gave (an object, or its JSON text, which keeps every digit) proposes the stop and
+    returns the `Finish`: `str()` of it is for the model, `to_json()` for programs. Arguments that cannot be read are a
+    rejected stop like any other: they are answered with what is wrong, and asking again and again ends the run.
+
+    Attributes:
+        name: the tool's name.
+        definition: name, description and inputSchema (JSON Schema).
+    """
+
+    def __init__(self, run: Run, *, name: str = NAME, strict: bool = False, by_text: bool = True) -> None:
+        self._run = run
+        self.name = name
+        self.definition = finish_schema(run.contract, run.task, name=name, strict=strict, by_text=by_text)
+
+    def __call__(self, args: Mapping[str, Any] | str | None = None, *, truncated: bool = False) -> Finish:
+        """Propose that the run is over, with what the model gave.
+
+        Args:
+            args: the tool call's arguments.
+            truncated: the turn that made the call was cut by length.
+        """
+        return drive(self.steps(args, truncated=truncated))
+
+    async def acall(self, args: Mapping[str, Any] | str | None = None, *, truncated: bool = False) -> Finish:
+        """As calling it, without blocking the event loop."""
+        said, claims = self._read(args)
+        return await self._run.afinish(said.text, claims, said.outcome, truncated=truncated)
+
+    def steps(self, args: Mapping[str, Any] | str | None = None, *, truncated: bool = False) -> Steps[Finish]:
+        """Return what calling it does as steps for a driver of one's own (`runtime.drivers`)."""
+        said, claims = self._read(args)
+        return self._run.finish_steps(said.text, claims, said.outcome, truncated=truncated)
+
+    def _read(self, args: Mapping[str, Any] | str | None) -> tuple[Said, tuple[Claim, ...] | InputError | None]:
+        try:
+            given = jsontext.loads(args) if isinstance(args, str) else args
+            said = said_in(self._run.contract, {} if given is None else given)
+        except InputError as bad:
+            text = args.get("text") if isinstance(args, Mapping) else None
+            return Said(text=text if isinstance(text, str) else "", claims=None, outcome="acted"), bad
+        return said, said.claims
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

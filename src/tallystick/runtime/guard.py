@@ -22,7 +22,7 @@ from tallystick.model.events import SEMANTICS, Started, Tenure
 from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.heartbeat import Heartbeat
 from tallystick.runtime.journal import RUNTIME, Clock, Journal
-from tallystick.runtime.known import count_in, seconds_in, tools_in
+from tallystick.runtime.known import count_in, seconds_in, tools_in, typed
 from tallystick.runtime.run import Run
 from tallystick.runtime.secrets import run_key
 from tallystick.view.frozen import frozen_in
@@ -129,6 +129,7 @@ class Guard:
             is none only where the contract or the record waits for it.
         patience: seconds an identical parallel call waits for the first one's receipt before it is held.
         lease_seconds: how long after this process was killed another may take a run over; renewed while it lives.
+        claims_from_text: read what a final text states for the answer slots where no claims are given beside it.
         clock: returns the present instant, with a time zone; default the machine's.
         ids: makes run ids; default a day and a random part.
         holder: who holds the leases, for people; default host and process id.
@@ -154,6 +155,7 @@ class Guard:
         poll_interval: float | None = None,
         patience: float = PATIENCE,
         lease_seconds: float = LEASE_SECONDS,
+        claims_from_text: bool = True,
         clock: Clock | None = None,
         ids: Callable[[], str] | None = None,
         holder: str | None = None,
@@ -193,6 +195,8 @@ class Guard:
         )
         self.patience = patience
         self.lease_seconds = lease_seconds
+        typed("claims_from_text", claims_from_text, bool)
+        self.claims_from_text = claims_from_text
         self.clock = clock or utc_now
         self.ids = ids or new_run_id
         self.holder = holder or f"{platform.node() or 'host'}:{os.getpid()}"

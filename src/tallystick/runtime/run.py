@@ -20,6 +20,7 @@ from tallystick.runtime.bounds import Bounds
 from tallystick.runtime.calls import Calls
 from tallystick.runtime.closing import Closing, stop_outcome
 from tallystick.runtime.drivers import Steps, Wait, Write, adrive, drive
+from tallystick.runtime.finish_tool import NAME, FinishTool
 from tallystick.runtime.journal import Journal
 from tallystick.runtime.known import callable_named, seconds_in, tool_named, turn_in, typed
 from tallystick.runtime.outcome import Finish, Outcome, Status
@@ -271,7 +272,7 @@ class Run(Statements):
     def finish(
         self,
         text: str = "",
-        claims: Iterable[Claim] | Mapping[str, Any] = (),
+        claims: Iterable[Claim] | Mapping[str, Any] | InputError | None = None,
         outcome: StopOutcome = "acted",
         *,
         declared_by: str = "agent",
@@ -281,7 +282,9 @@ class Run(Statements):
 
         Args:
             text: what the requester is told; words.
-            claims: claims, or a mapping of answer slots to values.
+            claims: claims, or a mapping of answer slots to values. None: what `text` states for the answer slots, each
+                value found beside the record (`prose.propose`); an empty mapping states nothing. An `InputError` says
+                why there are none: a rejected stop like any other.
             outcome: `acted`; `declined` (rightly not acting: nothing took effect that the record does not name as a
                 fallback); `withdrawn` (the requester took it back).
             declared_by: who says so: agent, framework, stop_reason. Recorded; it makes no difference.
@@ -295,7 +298,7 @@ class Run(Statements):
     async def afinish(
         self,
         text: str = "",
-        claims: Iterable[Claim] | Mapping[str, Any] = (),
+        claims: Iterable[Claim] | Mapping[str, Any] | InputError | None = None,
         outcome: StopOutcome = "acted",
         *,
         declared_by: str = "agent",
@@ -309,7 +312,7 @@ class Run(Statements):
     def finish_steps(
         self,
         text: str = "",
-        claims: Iterable[Claim] | Mapping[str, Any] = (),
+        claims: Iterable[Claim] | Mapping[str, Any] | InputError | None = None,
         outcome: StopOutcome = "acted",
         *,
         declared_by: str = "agent",
@@ -321,6 +324,15 @@ class Run(Statements):
         typed("truncated", truncated, bool)
         known = stop_outcome(outcome)
         return self._closing.finish(text, claims, known, declared_by=declared_by, truncated=truncated)
+
+    def finish_tool(self, *, name: str = NAME, strict: bool = False) -> FinishTool:
+        """Return the tool through which an agent says that it is done: its definition, made from the contract, to call.
+
+        Args:
+            name: its name.
+            strict: a definition for strict function calling: every argument required, null where it says nothing.
+        """
+        return FinishTool(self, name=name, strict=strict, by_text=self._guard.claims_from_text)
 
     def close(self, reason: str = "run.exit") -> Status | None:
         """End the run as it stands (framework exit, step limit) and give the lease back; return the final status.

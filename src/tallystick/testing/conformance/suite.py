@@ -193,6 +193,45 @@ class AdapterConformance:
         assert [d["verdict"] for d in decisions] == ["reject", "accept"]
         assert bench.run.status == "CERTIFIED"
 
+    def test_a_refused_last_word_tells_the_model_each_deficit_and_what_would_close_it(self, harness: Harness) -> None:
+        """CONTINUE: the slot or obligation, the code, and what is needed reach the model in words."""
+        bench = Bench(harness)
+        told = bench.drive(scripted(Turn(final=LastWord(text="All done, I promise.")), *_properly()))
+        refused = "\n".join(s.text for s in told.seen if s.id == "")
+        assert "obligation.open" in refused
+        assert "CONTINUE" in refused
+        assert "lent" in refused
+        assert "days" in refused  # the slot
+        assert "lend" in refused  # the call that would close both
+        assert bench.run.status == "CERTIFIED"
+
+    def test_a_value_of_the_wrong_type_is_told_to_the_model_which_can_mend_it(self, harness: Harness) -> None:
+        """What is no value of the slot's type certifies nothing, breaks nothing, and is said with its slot."""
+        vague = LastWord(text="Book A is lent for a while.", claims={"days": "a while"})
+        bench = Bench(harness)
+        told = bench.drive(scripted(*_properly()[:-1], Turn(final=vague), Turn(final=DONE)))
+        assert any(s.id == "" and "days" in s.text for s in told.seen)
+        assert bench.run.status == "CERTIFIED"
+
+    def test_no_piece_of_a_text_that_is_not_accepted_is_shown_while_it_streams(self, harness: Harness) -> None:
+        """Held until the verdict: of a wrong answer not one fragment reaches anybody."""
+        wrong = LastWord(text="Book A is lent for 30 days.", claims={"days": 30})
+        bench = Bench(harness, needs="fragments")
+        told = bench.drive(scripted(*_properly()[:-1], Turn(final=wrong), Turn(final=DONE)), fragments=True)
+        assert "30" not in "".join(told.shown)
+        assert bench.run.status == "CERTIFIED"
+
+    def test_a_stuck_run_says_why_it_ended_and_takes_no_more_calls(self, harness: Harness) -> None:
+        """STUCK: the same last word again ends the run, and nothing runs after that."""
+        bench = Bench(harness)
+        early = Turn(final=LastWord(text="Done!"))
+        bench.drive(scripted(*[early] * 4, *_properly()))
+        assert bench.run.status == "UNCERTIFIED"
+        ended = bench.run.view.ended
+        assert ended is not None
+        assert ended.reason.startswith("stuck.")
+        assert bench.world.ran == []
+
     def test_a_step_limit_ends_the_run_uncertified(self, harness: Harness) -> None:
         """A framework that stops by itself has finished nothing."""
         bench = Bench(harness)
@@ -265,6 +304,15 @@ class Bench:
 
 def _calls(*asks: Ask) -> Turn:
     return Turn(calls=asks)
+
+
+def _properly() -> tuple[Turn, ...]:
+    """Look, lend, and say so."""
+    return (
+        _calls(Ask(id="p1", tool="look", args=LOOK)),
+        _calls(Ask(id="p2", tool="lend", args=LEND)),
+        Turn(final=DONE),
+    )
 
 
 def _lending() -> Model:
