@@ -337,3 +337,50 @@ def rollouts(
     else:
         console.say(table.text(told).rstrip("\n"))
     return 1 if told["reader"]["disagreements"] else 0
+
+
+def repairs(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a kept study, as `--out` of it named.")],
+    model: Model = None,
+    base_url: BaseUrl = None,
+    api_key_env: KeyEnv = None,
+    repair: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--repair",
+            metavar="NAME",
+            help="replay, replay_newline, question, question_wrong or marker_removed; all by default, repeatable.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="At most N stored replies for each repair.")
+    ] = None,
+    max_tokens: MaxTokens = 512,
+    temperature: Temperature = None,
+    json: Json = False,
+) -> int:
+    """Ask again about stored replies whose report was omitted or wrong, and count what comes right.
+
+    Without --model nothing is asked: what is kept is reported. Each repair has a population of its own.
+    """
+    from tallystick.evals.lifecycle.suite import repairs as its  # noqa: PLC0415 - only this repairs
+
+    wanted = its.all_or(repair or ())
+    if limit is not None and limit < 1:
+        raise InputError(f"`{limit}` is too few", where="--limit", fix="1 or more")
+    if model is None:
+        _only("reading what is kept", repair=repair, limit=limit)
+    else:
+        with answering(model, base_url, _key(api_key_env), max_tokens=max_tokens, temperature=temperature) as (
+            answerer,
+            _,
+        ):
+            for one in wanted:
+                console.note(one)
+                its.run(one, answerer, folder, limit=limit, progress=telling("replies"))
+    told = its.told(folder)
+    if json:
+        console.emit(told)
+    else:
+        console.say(its.text(told).rstrip("\n"))
+    return 0

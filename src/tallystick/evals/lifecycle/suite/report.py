@@ -125,7 +125,7 @@ def text(found: dict[str, Any]) -> str:
         lines.append(f"{name}: {one['failed']} of {one['of']} replies lost to transport")
     for name, one in found["replies"].items():
         lines.append(
-            f"{name}: {one['replies']} of {found['planned'][name]} planned replies, {one['cut']} cut at the token limit;"
+            f"{name}: {one['replies']} of {found['planned'][name]} planned replies, {one['cut']} cut at the limit;"
             f" {one['tokens_in']} + {one['tokens_out']} tokens"
         )
     for name, one in found.get("manipulation", {}).items():
