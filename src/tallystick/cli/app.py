@@ -20,7 +20,7 @@ from tallystick.cli.check import check
 from tallystick.cli.demo import demo
 from tallystick.cli.draft import draft
 from tallystick.cli.eval import evals
-from tallystick.cli.eval_lifecycle import lifecycle, rollouts
+from tallystick.cli.eval_lifecycle import lifecycle, repairs, rollouts
 from tallystick.cli.files import export, verify
 from tallystick.cli.gateway import gateway
 from tallystick.cli.keygen import keygen
@@ -89,6 +89,7 @@ for _command, _short in (
     app.command(short_help=_short)(_command)
 evals.command("lifecycle")(lifecycle)
 evals.command("lifecycle-rollouts")(rollouts)
+evals.command("lifecycle-repairs")(repairs)
 app.add_typer(models, name="models", short_help="Run a small model on this machine, without a key.")
 app.add_typer(evals, name="eval", short_help="Benchmarks of agents, scripted or real.")
 
