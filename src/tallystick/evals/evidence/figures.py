@@ -6,17 +6,15 @@ drawn again.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tallystick.errors import InputError
+from tallystick.evals.common import drawing
+from tallystick.evals.common.drawing import COLOURS, GREY, OURS, need_matplotlib, one_axes, percent, plain, rendered
 from tallystick.evals.evidence.case import PROTOCOLS
 
-OURS: Final = "#1b6ca8"
-COLOURS: Final = ("#1b6ca8", "#d1495b", "#66a182", "#edae49", "#5f4b8b", "#8d6a9f")
-GREY: Final = "#8a8a8a"
+__all__ = ["COLOURS", "GREY", "OURS", "draw", "inline", "rendered", "save"]
 _RANGE: Final = {"color": GREY, "linewidth": 6, "alpha": 0.5, "solid_capstyle": "butt"}
 _SPLITS: Final = (
     ("stopping and acting too soon", ("BSR", "PAR", "early", "none")),
@@ -36,7 +34,7 @@ def draw(told: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: matplotlib is not installed.
     """
-    _matplotlib()
+    need_matplotlib()
     if "arms" not in told:
         found = {"ecs": ecs(told), "splits": splits(told)}
         if any(told["readiness"].values()):
@@ -55,24 +53,7 @@ def draw(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def save(told: Mapping[str, Any], folder: Path) -> list[str]:
     """Write every figure of a report as SVG and PNG, and return the file names."""
-    folder.mkdir(parents=True, exist_ok=True)
-    names = []
-    for name, figure in draw(told).items():
-        for kind in ("svg", "png"):
-            (folder / f"{name}.{kind}").write_bytes(rendered(figure, kind))
-            names.append(f"{name}.{kind}")
-    return names
-
-
-def rendered(figure: Any, kind: str) -> bytes:
-    """Return a figure as the bytes of an SVG or PNG file; the same report gives the same SVG."""
-    import matplotlib as mpl  # noqa: PLC0415 - an extra
-
-    out = io.BytesIO()
-    metadata = {"Date": None} if kind == "svg" else {}
-    with mpl.rc_context({"svg.hashsalt": "tallystick", "svg.fonttype": "none"}):
-        figure.savefig(out, format=kind, dpi=150, metadata=metadata, bbox_inches="tight")
-    return out.getvalue()
+    return drawing.save(draw(told), folder)
 
 
 # ---------------------------------------------------------------------- one report
@@ -80,7 +61,7 @@ def rendered(figure: Any, kind: str) -> bytes:
 
 def ecs(told: Mapping[str, Any]) -> Any:
     """Exact case success by protocol with 95% Wilson intervals, the published configurations beside."""
-    figure, axes = _axes(7.5, 4.2)
+    figure, axes = one_axes(7.5, 4.2)
     places = {p: i for i, p in enumerate(PROTOCOLS)}
     have = [p for p in PROTOCOLS if p in told["protocols"]]
     _bars(axes, [places[p] - 0.18 for p in have], [told["protocols"][p]["ECS"] for p in have], 0.34, OURS,
@@ -97,7 +78,7 @@ def ecs(told: Mapping[str, Any]) -> Any:
                  label="published: overall ECS of ten configurations")  # fmt: skip
     axes.set_xticks(range(len(PROTOCOLS)), PROTOCOLS)
     axes.set_xlim(-0.6, len(PROTOCOLS) - 0.4)
-    _percent(axes, "exact case success")
+    percent(axes, "exact case success")
     _legend(axes)
     _foot(figure, told, published)
     return figure
@@ -112,7 +93,7 @@ def splits(told: Mapping[str, Any]) -> Any:
     panels = figure.subplots(1, len(_SPLITS), sharey=True, width_ratios=widths)
     protocols = [p for p in PROTOCOLS if p != "Legacy" and p in told["protocols"]]
     for axes, (title, names) in zip(panels, _SPLITS, strict=True):
-        _plain(axes)
+        plain(axes)
         for n, protocol in enumerate(protocols):
             has = [(i, told["protocols"][protocol][name]) for i, name in enumerate(names)
                    if name in told["protocols"][protocol]]  # fmt: skip
@@ -121,7 +102,7 @@ def splits(told: Mapping[str, Any]) -> Any:
             _bars(axes, [i + shift for i, _ in has], [s for _, s in has], width * 0.9, COLOURS[n], protocol)
         axes.set_xticks(range(len(names)), [_NAMES[n].replace(" (", "\n(") for n in names], fontsize=8)
         axes.set_title(title, fontsize=10)
-    _percent(panels[0], "episodes")
+    percent(panels[0], "episodes")
     handles, labels = panels[0].get_legend_handles_labels()
     panels[-1].legend(handles, labels, frameon=False, fontsize=8, title="protocol", title_fontsize=8)
     figure.supxlabel(f"{_who(told)}; diagnostics overlap by design; 95% Wilson intervals", fontsize=8, color=GREY)
@@ -130,12 +111,12 @@ def splits(told: Mapping[str, Any]) -> Any:
 
 def readiness(told: Mapping[str, Any]) -> Any:
     """Share of episodes with all required evidence resolved after k information calls."""
-    figure, axes = _axes(7.5, 4)
+    figure, axes = one_axes(7.5, 4)
     for n, (protocol, curve) in enumerate(told["readiness"].items()):
         axes.step(range(len(curve)), [100 * v for v in curve], where="post", color=COLOURS[n], label=protocol)
     axes.set_xlabel("information calls")
     axes.set_xlim(0, None)
-    _percent(axes, "episodes with all evidence resolved")
+    percent(axes, "episodes with all evidence resolved")
     _legend(axes)
     figure.supxlabel(f"{_who(told)}; completed trajectories, not the effect of a budget", fontsize=8, color=GREY)
     return figure
@@ -146,7 +127,7 @@ def readiness(told: Mapping[str, Any]) -> Any:
 
 def interventions(told: Mapping[str, Any], arms: Sequence[str]) -> Any:
     """Share of episodes with an action, by arm; the published change against the original beside."""
-    figure, axes = _axes(10.5, 4.2)
+    figure, axes = one_axes(10.5, 4.2)
     shares = [_only(told["arms"][a])["acted"] for a in arms]
     _bars(axes, list(range(len(arms))), shares, 0.55, OURS, f"{told['agent']} (95% Wilson)")
     if "original" in arms and shares[arms.index("original")]["share"] is not None:
@@ -158,7 +139,7 @@ def interventions(told: Mapping[str, Any], arms: Sequence[str]) -> Any:
                 axes.plot([arms.index(arm) + 0.36] * 2, [low, high], **_RANGE,
                           label="published change, put at our original" if arm == "withheld" else None)  # fmt: skip
     axes.set_xticks(range(len(arms)), [a.replace("-", "\n") for a in arms], fontsize=8)
-    _percent(axes, "episodes with an action that took effect")
+    percent(axes, "episodes with an action that took effect")
     _legend(axes)
     first = next(iter(told["arms"].values()))
     _foot(figure, {**told, "scored": sum(told["arms"][a]["scored"] for a in arms)}, first["published"])
@@ -167,7 +148,7 @@ def interventions(told: Mapping[str, Any], arms: Sequence[str]) -> Any:
 
 def static_interactive(told: Mapping[str, Any], arms: Sequence[str]) -> Any:
     """The same cases judged from supplied evidence and worked interactively."""
-    figure, axes = _axes(7, 4.2)
+    figure, axes = one_axes(7, 4.2)
     shares = [_total(told["arms"][a]) for a in arms]
     _bars(axes, list(range(len(arms))), shares, 0.5, OURS, f"{told['agent']} (95% Wilson)")
     first = next(iter(told["arms"].values()))
@@ -182,7 +163,7 @@ def static_interactive(told: Mapping[str, Any], arms: Sequence[str]) -> Any:
         "triples-static": "99 triples,\nstatic", "triples": "the same,\ninteractive",
     }  # fmt: skip
     axes.set_xticks(range(len(arms)), [names[a] for a in arms])
-    _percent(axes, "right")
+    percent(axes, "right")
     _legend(axes)
     _foot(figure, {**told, "scored": sum(told["arms"][a]["scored"] for a in arms)}, first["published"])
     return figure
@@ -217,26 +198,6 @@ def _bars(
                   ecolor="#222222", elinewidth=1, capsize=2.5, zorder=3)  # fmt: skip
 
 
-def _axes(width: float, height: float) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    _plain(axes)
-    return figure, axes
-
-
-def _plain(axes: Any) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#e6e6e6", zorder=0)
-    axes.set_axisbelow(True)
-
-
-def _percent(axes: Any, label: str) -> None:
-    axes.set_ylim(0, 103)
-    axes.set_ylabel(f"{label}, %")
-
-
 def _legend(axes: Any) -> None:
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1.0))
 
@@ -250,15 +211,6 @@ def _who(told: Mapping[str, Any]) -> str:
 def _foot(figure: Any, told: Mapping[str, Any], published: Mapping[str, Any]) -> None:
     text = f"{_who(told)}\ngrey: published in {published['source']}, other cases and other models; not ours"
     figure.supxlabel(text, fontsize=8, color=GREY)
-
-
-def _matplotlib() -> None:
-    try:
-        import matplotlib as mpl  # noqa: F401, PLC0415 - asked for, not used
-    except ImportError:
-        raise InputError(
-            "figures need matplotlib", fix="install the `evals` extra: `pip install 'tallystick[evals]'`"
-        ) from None
 
 
 def inline(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
