@@ -12,6 +12,7 @@ import msgspec
 import typer.main
 
 import tallystick
+from tallystick.certificates.schema import schema_text
 from tallystick.cli.app import app
 from tallystick.model.events import Event
 from tallystick.model.proposal import StopOutcome
@@ -57,6 +58,7 @@ def pages() -> dict[Path, str]:
         folder / "cli.md": cli_page(),
         folder / "api.md": api_page(),
         folder / "events.schema.json": events_schema(),
+        folder / "certificate.schema.json": schema_text(),
     }
 
 

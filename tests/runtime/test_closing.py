@@ -8,7 +8,7 @@ import pytest
 
 from tallystick import Claim, Guard, InputError
 from tallystick.model.decision import decision_of
-from tallystick.model.events import ChildRun, Ended, StopDecided
+from tallystick.model.events import ChildRun, Ended, Issued, StopDecided
 from tallystick.model.values import EntityRef
 from tallystick.runtime.listing import listed
 from tests.runtime.shop import PAY, TASK, Clock, Shop, events_of, kinds
@@ -22,7 +22,7 @@ def ended(guard: Guard, run: str) -> Ended:
     return body
 
 
-def test_an_accepted_stop_certifies_and_says_so_in_two_events(guard: Guard) -> None:
+def test_an_accepted_stop_certifies_and_says_so_in_three_events(guard: Guard) -> None:
     with guard.run(TASK, run_id="r") as run:
         run.call("get_invoice", READ)
         run.call("pay", PAY)
@@ -33,8 +33,9 @@ def test_an_accepted_stop_certifies_and_says_so_in_two_events(guard: Guard) -> N
         assert (finish.accepted, finish.status, run.status) == (True, "CERTIFIED", "CERTIFIED")
         assert str(finish).startswith("COMPLETE")
     assert (ended(guard, "r").status, ended(guard, "r").outcome) == ("CERTIFIED", "acted")
-    stop = events_of(guard, "r")[-2].body
+    stop, issued = (e.body for e in events_of(guard, "r")[-3:-1])
     assert isinstance(stop, StopDecided)
+    assert isinstance(issued, Issued)
     assert stop.declared_by == "framework"
     assert decision_of(stop.decision) == finish.decision
 

@@ -16,11 +16,13 @@ import typer
 from tallystick import __version__
 from tallystick.cli import console
 from tallystick.cli.audit import audit
+from tallystick.cli.certificate import certificate
 from tallystick.cli.check import check
 from tallystick.cli.demo import demo
 from tallystick.cli.draft import draft
 from tallystick.cli.eval import evals
 from tallystick.cli.eval_lifecycle import lifecycle, repairs, rollouts
+from tallystick.cli.eval_termination import termination
 from tallystick.cli.files import export, verify
 from tallystick.cli.gateway import gateway
 from tallystick.cli.keygen import keygen
@@ -79,8 +81,9 @@ for _command, _short in (
     (runs, "List the runs of a ledger."),
     (show, "Show a run, event by event."),
     (recheck, "Make every decision of a run again, and compare."),
-    (verify, "Check an export or a ledger, byte by byte."),
+    (verify, "Check an export, a ledger or a certificate."),
     (export, "Write a run to a file that ends in a signed head."),
+    (certificate, "Write the signed certificate of a CERTIFIED run."),
     (settle, "Say what a call in doubt came to."),
     (approve, "Approve, or deny, a call that waits for a principal."),
     (keygen, "Make a signing key and its public half."),
@@ -90,6 +93,7 @@ for _command, _short in (
 evals.command("lifecycle")(lifecycle)
 evals.command("lifecycle-rollouts")(rollouts)
 evals.command("lifecycle-repairs")(repairs)
+evals.command("termination")(termination)
 app.add_typer(models, name="models", short_help="Run a small model on this machine, without a key.")
 app.add_typer(evals, name="eval", short_help="Benchmarks of agents, scripted or real.")
 

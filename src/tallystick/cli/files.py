@@ -1,4 +1,4 @@
-"""`tallystick export` and `tallystick verify`: a run as a file, and whether to believe such a file."""
+"""`tallystick export` and `tallystick verify`: a run as a file, and whether to believe such a file or a certificate."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
+from tallystick.certificates.check import Checked, check_certificate
+from tallystick.certificates.envelope import looks_like_envelope
 from tallystick.cli import console
 from tallystick.cli.console import Json
 from tallystick.cli.sources import LedgerArgument, choose, is_sqlite, reading
@@ -20,6 +22,9 @@ from tallystick.ledger.verify import Verification
 from tallystick.ledger.verify import verify as verify_export
 
 _HEADER_BYTES: Final = 4096
+_UNAUTHENTICATED: Final = (
+    "it is consistent in itself; who wrote it is known only under --key with the signer's public key"
+)
 
 
 def export(
@@ -71,24 +76,34 @@ def export(
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An export, or a ledger to check where it lies.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="An export, a certificate, or a ledger to check where it lies.")
+    ],
     key: Annotated[
         Path | None,
         typer.Option("--key", metavar="FILE", help="The signer's public key, from a source you trust."),
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", metavar="EXPORT", help="For a certificate: the export of its run."),
+    ] = None,
     json: Json = False,
 ) -> int:
-    """Check an export, byte by byte, by code that shares nothing with the writer. Exits with 0 or 1.
+    """Check an export, byte by byte, by code that shares nothing with the writer; or a certificate. Exits with 0 or 1.
 
     Only with --key can the answer be "authentic"; without it a good file is "intact, unauthenticated". Of a ledger, the
-    file itself is checked too (SQLite's `integrity_check`): also pages that no event is read from.
+    file itself is checked too (SQLite's `integrity_check`): also pages that no event is read from. A certificate is
+    checked against the export of its run: signature, chain and record, and then the stop is judged and the certificate
+    verified again, all six checks under the run's own contract.
     """
     if is_sqlite(file):
-        if key is not None:
+        if key is not None or ledger is not None:
             raise InputError("a ledger carries no signature", where=str(file), fix="export the run, and verify that")
         results = fsck(file)
         if json:
             console.emit({"file": str(file), "ok": all(r.ok for r in results), "runs": [_to_json(r) for r in results]})
+    elif ledger is not None or _is_certificate(file):
+        return _verify_certificate(file, ledger, key, json=json)
     else:
         results = (verify_export(file, None if key is None else load_public_key(key)),)
         if json:
@@ -102,10 +117,62 @@ def verify(
         if not results:
             console.note("the ledger has no runs")
         if all(r.ok and r.authentic != "authentic" for r in results):
-            console.note(
-                "it is consistent in itself; who wrote it is known only under --key with the signer's public key"
-            )
+            console.note(_UNAUTHENTICATED)
     return 0 if all(r.ok for r in results) else 1
+
+
+def _verify_certificate(file: Path, export: Path | None, key: Path | None, *, json: bool) -> int:
+    if export is None:
+        raise InputError(
+            "a certificate is checked against the export of its run", where=str(file), fix="`--ledger EXPORT`"
+        )
+    if is_sqlite(export):
+        raise InputError(
+            "a ledger carries no signature",
+            where=str(export),
+            fix="`tallystick export` the run, and give that",
+        )
+    if _is_export(file):
+        raise InputError("an export, and no certificate", where=str(file), fix="the certificate first, then `--ledger`")
+    result = check_certificate(file, export, None if key is None else load_public_key(key))
+    if json:
+        console.emit({"file": str(file), "ledger": str(export), **_certificate_json(result)})
+        return 0 if result.ok else 1
+    found = result.certificate
+    said = result.authentic if result.ok else "does not verify"
+    style = "green" if result.ok else "bold red"
+    if found is None:
+        console.say(f"{said}: {file}", style=style)
+    else:
+        claims = console.counted(len(found.claims), "claim")
+        console.say(f"{said}: run {found.run} up to event {found.upto}, {found.outcome}, {claims}", style=style)
+    for fault in result.problems:
+        console.say(f"  {fault}")
+    if result.ok and result.authentic != "authentic":
+        console.note(_UNAUTHENTICATED)
+    return 0 if result.ok else 1
+
+
+def _certificate_json(result: Checked) -> dict[str, Any]:
+    found = result.certificate
+    return {
+        "ok": result.ok,
+        "authentic": result.authentic,
+        "problems": msgspec.to_builtins(result.problems),
+        "passed": list(result.passed),
+        "certificate": None if found is None else msgspec.to_builtins(found),
+        "events_after_the_end": result.later,
+    }
+
+
+def _is_certificate(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return looks_like_envelope(stream.read(_HEADER_BYTES))
+
+
+def _is_export(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.readline(_HEADER_BYTES).startswith(b'{"format":"tallystick-export/')
 
 
 def _was_never_an_export(file: Path) -> bool:

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 
+from tallystick.certificates.envelope import sign
+from tallystick.certificates.stopping import judged
 from tallystick.contracts.types import Contract
 from tallystick.errors import InputError, LedgerError
 from tallystick.gates.settle import status_query
-from tallystick.gates.stop import final_status, may_stop
+from tallystick.gates.stop import final_status
+from tallystick.model.canonical import digest
+from tallystick.model.certificate import Certificate
 from tallystick.model.decision import Decision, Reason, Verdict
-from tallystick.model.events import ChildRun, Ended, StopDecided
+from tallystick.model.events import ChildRun, Ended, Issued, StopDecided
 from tallystick.model.proposal import Claim, Stop, StopOutcome
 from tallystick.prose.propose import Proposed, propose
 from tallystick.runtime.bounds import OF_CALLS, Bounds
@@ -160,7 +164,8 @@ class Closing:
                 stop = Stop(
                     now=now, claims=claims, text=text, outcome=outcome, declared_by=declared_by, truncated=truncated
                 )
-                decision = given or may_stop(journal.view, self._contract, stop)
+                decision, certificate = (given, None) if given else judged(journal.view, self._contract, stop)
+                envelope = self._signed(certificate)
                 at = stamp(now)
                 body = StopDecided(
                     claims=claims_text(claims),
@@ -174,8 +179,14 @@ class Closing:
                 journal.append(body, RUNTIME, durable=True, at=at)
                 if decision.verdict is Verdict.ACCEPT:
                     status, reason = final_status(journal.view, self._contract, decision)
+                    if status != "CERTIFIED":
+                        certificate = envelope = None
+                    elif certificate is not None:
+                        self._issue(certificate)
                     self._append_end(status, outcome if status == "CERTIFIED" else "", reason)
-                    return Finish(decision=decision, status=status, reason=reason)
+                    return Finish(
+                        decision=decision, status=status, reason=reason, certificate=certificate, envelope=envelope
+                    )
                 return self._answer(decision, read.notes)
             except LedgerError as bad:
                 message = f"the ledger cannot record this stop: {bad.message}"
@@ -196,6 +207,17 @@ class Closing:
             if read is not None and read.tool in self._calls.tools:
                 yield from self._calls.steps(self._calls.query(read.tool, read.args), queries=0)
         return tuple(self._journal.view.doubts)
+
+    def _signed(self, certificate: Certificate | None) -> bytes | None:
+        """Return the envelope of a certificate, where there is one and a key; the point it was bound to is now."""
+        signer = self._guard.signer
+        return sign(self._journal.view, certificate, signer) if certificate is not None and signer is not None else None
+
+    def _issue(self, certificate: Certificate) -> None:
+        """Record the certificate of the stop that was just recorded; it counts once the end is recorded too."""
+        text = certificate.statement()
+        body = Issued(statement=text.decode("utf-8"), statement_sha256=digest(text))
+        self._journal.append(body, RUNTIME, durable=True)
 
     # ------------------------------------------------------------------ the status
 

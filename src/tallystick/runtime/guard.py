@@ -11,9 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Self
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from tallystick.contracts import Contract, Task, load, load_task, task_text
 from tallystick.contracts.types import Principal
 from tallystick.errors import InputError
+from tallystick.ledger.keys import load_signing_key
 from tallystick.ledger.memory import MemoryStore
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
@@ -57,6 +60,15 @@ def _contract(given: object) -> Contract:
 
 def _named(contract: Contract) -> str:
     return f"`{contract.name}/{contract.version}` ({contract.sha256[:12]})"
+
+
+def _signer(given: object) -> Ed25519PrivateKey | None:
+    if given is None or isinstance(given, Ed25519PrivateKey):
+        return given
+    if not isinstance(given, (str, os.PathLike)):
+        raise InputError(f"a {type(given).__name__} is no signing key", where="sign_with",
+                         fix="an Ed25519 private key, or the path of its PEM file")  # fmt: skip
+    return load_signing_key(given)
 
 
 def _principals(given: object) -> tuple[Principal, ...]:
@@ -133,6 +145,8 @@ class Guard:
         clock: returns the present instant, with a time zone; default the machine's.
         ids: makes run ids; default a day and a random part.
         holder: who holds the leases, for people; default host and process id.
+        sign_with: Ed25519 key, or the path of its PEM file, that signs the certificate of each run that ends CERTIFIED
+            (`Finish.envelope`). None signs nothing; `tallystick certificate` can sign later.
 
     Raises:
         ContractError: the contract is invalid: a run under an invalid contract is never started.
@@ -159,6 +173,7 @@ class Guard:
         clock: Clock | None = None,
         ids: Callable[[], str] | None = None,
         holder: str | None = None,
+        sign_with: Ed25519PrivateKey | str | os.PathLike[str] | None = None,
     ) -> None:
         count_in("refusal_budget", refusal_budget)
         count_in("same_refusal_limit", same_refusal_limit)
@@ -174,6 +189,7 @@ class Guard:
         if timeout is not None:
             seconds_in("timeout", timeout, or_none="wait for ever")
         self.contract = _contract(contract)
+        self.signer = _signer(sign_with)
         self.tools = tools_in(self.contract, tools if tools is not None else {})
         self._owns_store = ledger is None or isinstance(ledger, (str, os.PathLike))
         self.store: Store

@@ -7,6 +7,7 @@ from typing import Any, Literal, NoReturn
 
 from tallystick.errors import TallystickError
 from tallystick.model import jsontext
+from tallystick.model.certificate import Certificate
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.runtime.deficits import Deficit
 from tallystick.runtime.results import NotJsonError, json_of
@@ -196,6 +197,8 @@ class Finish:
         status: the run's final status, once it has one; None while the run goes on.
         reason: why the run ended, as a stable dotted code; "" while it goes on.
         warning: what one more refusal would do, where it would end the run; else "".
+        certificate: what was certified, bound to its receipts, where the stop was accepted.
+        envelope: the certificate in a signed DSSE envelope, where the guard has a key to sign with.
     """
 
     decision: Decision
@@ -203,6 +206,8 @@ class Finish:
     status: Status | None = None
     reason: str = ""
     warning: str = ""
+    certificate: Certificate | None = None
+    envelope: bytes | None = None
 
     @property
     def accepted(self) -> bool:

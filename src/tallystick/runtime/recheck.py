@@ -12,13 +12,27 @@ from typing import Any
 
 import msgspec
 
+from tallystick.certificates.stopping import judged
 from tallystick.contracts.types import Contract, Task
 from tallystick.errors import InputError
 from tallystick.gates.act import may_act
 from tallystick.gates.stop import final_status, may_stop
 from tallystick.model import jsontext
+from tallystick.model.canonical import digest
+from tallystick.model.certificate import Certificate
 from tallystick.model.decision import Decision, Verdict, decision_of
-from tallystick.model.events import SEMANTICS, Blob, Ended, Intent, Refusal, Sealed, Started, StopAnswered, StopDecided
+from tallystick.model.events import (
+    SEMANTICS,
+    Blob,
+    Ended,
+    Intent,
+    Issued,
+    Refusal,
+    Sealed,
+    Started,
+    StopAnswered,
+    StopDecided,
+)
 from tallystick.model.proposal import Call
 from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.calls import RUNTIME_CODES
@@ -116,6 +130,7 @@ class _Again:
         self.exempt = 0
         self.differences: list[Difference] = []
         self.accepted: Decision | None = None
+        self.bound: Certificate | None = None
         self.bounds = Bounds(Limits())
 
     def take(self, sealed: Sealed) -> None:
@@ -128,6 +143,8 @@ class _Again:
             self._stop(body, seq)
         elif isinstance(body, StopAnswered):
             self._answered(body, seq)
+        elif isinstance(body, Issued):
+            self._issued(body, seq)
         elif isinstance(body, Ended) and self.view.ended is None:
             self._ended(body, seq)
         self.view.apply(sealed)
@@ -166,7 +183,10 @@ class _Again:
         if stop is None:
             self._differ(seq, "done", recorded.verdict, "", "the stop does not say when it was decided, or its outcome")
             return
-        decision = may_stop(self.view, self.contract, stop)
+        decision, self.bound = judged(self.view, self.contract, stop)
+        if recorded.positive and not decision.positive:
+            # Versions before certificates asked the gate alone; a certificate that was issued is compared by itself.
+            decision = may_stop(self.view, self.contract, stop)
         self._compare(seq, "done", recorded, decision)
         self.accepted = decision if decision.verdict is Verdict.ACCEPT else None
 
@@ -183,6 +203,13 @@ class _Again:
                 before, after = f"{body.answer} {body.reason}", f"{again.answer} {again.reason}"
                 self._differ(seq, "done", before.strip(), after.strip(), f"another {name} is counted")
                 return
+
+    def _issued(self, body: Issued, seq: int) -> None:
+        """The certificate is bound again to what was known at its stop, and comes out byte for byte."""
+        self.compared += 1
+        if self.bound is None or self.bound.statement().decode("utf-8") != body.statement:
+            now = digest(self.bound.statement())[:12] if self.bound is not None else "none"
+            self._differ(seq, "certificate", body.statement_sha256[:12], now, "another certificate")
 
     def _ended(self, body: Ended, seq: int) -> None:
         """A status may be worse than what the record supports (a run that was left), never better."""
