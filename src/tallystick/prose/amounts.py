@@ -9,7 +9,7 @@ from typing import Final
 
 from tallystick.prose.facts import ID_KEY, Fact
 from tallystick.prose.grounds import Case, Ground
-from tallystick.prose.matching import is_moneylike, read, states
+from tallystick.prose.matching import holds_money, read, states
 from tallystick.prose.reading import Mention
 from tallystick.prose.subjects import NOBODY, Subject
 from tallystick.prose.words import GENERIC, stem, stemmed, stems_of, widened
@@ -27,6 +27,7 @@ _HEADS: Final = {
 """Nouns for what an amount is, and the words of which a field or tool must have one to hold such an amount."""
 _WORD: Final = re.compile(r"[a-z]+")
 _TIMES: Final = re.compile(r"[\u00d7x]\s?[0-9]|[0-9]\s?[\u00d7x](?![a-z])|[0-9]\s+\u00d7")
+_UNITS: Final = {"pound": ("lb", "lbs"), "ounce": ("oz",), "minute": ("min", "mins"), "hour": ("hr", "hrs")}
 _QUANTITY: Final = stemmed({"quantity", "qty", "count"})
 _NUMBERS: Final = frozenset({"money", "number", "percent", "quantity", "duration", "ordinal"})
 
@@ -94,9 +95,16 @@ def head_of(case: Case, mention: Mention) -> frozenset[str]:
 def ground(case: Case, mention: Mention) -> Ground:
     """Return whether a receipt states the value of a mention, for what the statement is about."""
     holders = [(f, how) for f in case.record.facts if f.call.came != "failed" and (how := states(mention, f))]
+    if mention.kind == "money" and _BUDGET.search(case.text[max(0, mention.start - 30) : mention.end + 30]):
+        budget = _within(case, mention)
+        if budget is not None:
+            return budget
     if not holders:
         return Ground(False, why=f"no receipt states `{mention.text}`")
-    if mention.kind in ("id", "code"):
+    if mention.kind == "code":
+        good = [f for f, _ in holders if case.stands(f)] or [f for f, _ in holders]
+        return Ground(True, tuple(good[-1:]))
+    if mention.kind == "id" and not _ENDING.search(case.text[: mention.start]):
         return _identifier(case, mention, [f for f, _ in holders])
     labels = labels_of(case, mention)
     head = head_of(case, mention) if mention.kind == "money" else frozenset()
@@ -126,13 +134,30 @@ def ground(case: Case, mention: Mention) -> Ground:
     return Ground(False, why=refusal)
 
 
+def _within(case: Case, mention: Mention) -> Ground | None:
+    """Judge `within your $600 budget`: the limit is the user's own word, what must be under it stands on record."""
+    said = any(mention.numbers[0] in m.numbers for text in case.asked for m in read(text) if m.numbers)
+    if not said:
+        return None
+    for subject in case.tiers:
+        for fact in reversed(case.record.facts):
+            if fact.stems & _TOTALS and isinstance(fact.value, (int, Decimal)) and holds_money(fact):
+                if case.closeness(fact, subject) and case.stands(fact) and Decimal(fact.value) <= mention.numbers[0]:
+                    return Ground(True, (fact,), derived=True)
+    return None
+
+
+_BUDGET: Final = re.compile(r"\b(?:budget|limit|cap|ceiling|max(?:imum)?|threshold|requested|target)\b", re.IGNORECASE)
+_TOTALS: Final = stemmed({"total", "price", "cost", "fare", "paid"})
+
+
 def _kin(mention: Mention, fact: Fact) -> bool:
     """Return whether a field holds values of the same nature as a mention."""
     value = fact.value
     if mention.kind in _NUMBERS:
         if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
             return False
-        return mention.kind == "number" or (mention.kind == "money") == is_moneylike(fact.key)
+        return mention.kind == "number" or (mention.kind == "money") == holds_money(fact)
     if not isinstance(value, str):
         return False
     found = read(value)
@@ -178,9 +203,12 @@ def _by_field(
             return None
         if own == 0 and best == 0:
             continue
-    if close >= 2 and mention.kind == "money" and is_moneylike(fact.key):
+    if close >= 2 and mention.kind == "money" and holds_money(fact):
         return Ground(True, (fact,))
     if close >= 2 and mention.kind in ("date", "datetime", "instant", "time", "month_day"):
+        return Ground(True, (fact,))
+    units = stems_of(mention.noun) | stemmed(_UNITS.get(mention.noun, ()))
+    if close >= 2 and mention.kind in ("quantity", "duration") and units & fact.stems:
         return Ground(True, (fact,))
     counted = fact.stems & _QUANTITY
     if close >= 2 and counted and mention.kind == "number":
@@ -205,6 +233,8 @@ def _by_text(
     overlap = len(topic & widened(frozenset(said)))
     wider = len((labels[1] - GENERIC - stems_of(mention.noun)) & said)
     if close >= 2 and fact.thing.primary is not None and overlap >= 1:
+        return True
+    if mention.kind == "money" and mention.approximate and overlap + wider:
         return True
     low, high = case.setting.clause(mention.start, mention.end)
     if _CONCRETE.search(case.text[low:high]) and overlap < 3:
@@ -234,10 +264,63 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
             and f.thing.primary is not None and f.thing.primary[0] != f.key and case.closeness(f, subject) >= 3
             and f.call.came == "ok" and not f.listed and ID_KEY.search(f.key)
         ]  # fmt: skip
+        together = [
+            f for f in case.record.facts
+            if isinstance(f.value, str) and f.value.lower() in said and f.call.came != "failed"
+            and any(alias <= f.thing.own for alias in subject) and case.stands(f)
+        ]  # fmt: skip
+        if together:
+            break
         if held and not any(str(f.value).lower() in said and case.stands(f) for f in held):
             return Ground(False, why=f"`{mention.text}` is not what the record gives here")
         if held:
             return Ground(True, tuple(f for f in held if f.value.lower() in said)[-1:])
         break
+    if _misplaced(case, mention, said):
+        return Ground(False, why=f"what is said of `{mention.text}` is on record for another of its kind")
     good = [f for f in facts if case.stands(f)] or facts
     return Ground(True, tuple(good[-1:]))
+
+
+def _misplaced(case: Case, mention: Mention, said: set[str]) -> bool:
+    """Return whether the values in the block around an id are another entity's: more of them, of one of its kind."""
+    start, end = case.setting.at(mention.start, mention.end).block()
+    around = [
+        m for m in case.all_mentions
+        if start <= m.start and m.end <= end and m.kind in ("money", "date", "datetime", "time", "month_day", "id")
+        and m.start != mention.start
+    ]  # fmt: skip
+    if len(around) < 2:
+        return False
+    for ids in case.record.kinds.values():
+        mine = next((i for i in ids if i.lower() in said), None)
+        if mine is None or len(ids) < 2 or any(i in m.text for m in around for i in ids):
+            continue
+        fits = {
+            i: sum(
+                any(states(m, f) for f in case.record.facts if i in f.thing.own and f.call.came != "failed")
+                for m in around
+            )
+            for i in ids
+        }
+        if fits[mine] < max(fits.values()):
+            return True
+    return False
+
+
+def contradicted(case: Case, mention: Mention) -> bool:
+    """Return whether the words around a number name exactly one field, and its newest receipt holds another value."""
+    label = labels_of(case, mention)[0]
+    if not label:
+        return False
+    for subject in case.tiers:
+        named = [
+            f for f in _rivals(case, mention, subject, 2 if subject else 1)
+            if (key := f.stems - GENERIC) and key & label and label - GENERIC <= widened(key) | f.place
+            and len(key & widened(label)) == len(key)
+        ]  # fmt: skip
+        if named:
+            return not any(states(mention, f) for f in named)
+        if subject and subject not in case.loose:
+            return False
+    return False

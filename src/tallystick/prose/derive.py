@@ -14,11 +14,11 @@ from decimal import ROUND_FLOOR, Decimal
 from itertools import combinations
 from typing import Final
 
-from tallystick.prose.amounts import labels_of, score
+from tallystick.prose.amounts import contradicted, labels_of, score
 from tallystick.prose.facts import Fact
 from tallystick.prose.grounds import Case, Ground
-from tallystick.prose.matching import is_moneylike, read, states
-from tallystick.prose.reading import Mention
+from tallystick.prose.matching import holds_money, read, states
+from tallystick.prose.reading import Mention, MonthDay
 from tallystick.prose.subjects import NOBODY
 from tallystick.prose.vocabulary import WEEKDAYS
 from tallystick.prose.words import GENERIC, key_stems, stem, stems_of, tokens_of
@@ -40,8 +40,10 @@ _COMPARE: Final = re.compile(
 MAX_OPERANDS: Final = 12
 
 
-def number(case: Case, mention: Mention) -> Ground:
-    """Return whether a number of a statement follows from receipts."""
+def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
+    """Return whether a number of a statement follows from receipts; `deep`: operands may follow from them in turn."""
+    if contradicted(case, mention):
+        return Ground(False)
     low, high = case.setting.line()
     line = case.text[low:high]
     values = set(mention.numbers)
@@ -51,9 +53,11 @@ def number(case: Case, mention: Mention) -> Ground:
                 continue
             if make is _gaps and not _GAP.search(line):
                 continue
-            for value, facts in make(case, mention):
+            for value, facts in make(case, mention, deep):
                 if value in values or (make is _gaps and -value in values):
                     return Ground(True, facts, derived=True)
+    if mention.kind in ("date", "datetime", "month_day"):
+        return moment(case, mention)
     if mention.kind in ("number", "quantity") and mention.noun:
         counted = _counts(case, mention)
         if counted is not None:
@@ -67,7 +71,7 @@ def number(case: Case, mention: Mention) -> Ground:
     return Ground(False)
 
 
-def _operands(case: Case, mention: Mention) -> list[tuple[Decimal, Fact]]:
+def _operands(case: Case, mention: Mention, deep: bool) -> list[tuple[Decimal, Fact]]:
     """Return the other amounts of the message that receipts state, each once, the nearest first."""
     found: dict[Decimal, Fact] = {}
     others = sorted(
@@ -85,13 +89,21 @@ def _operands(case: Case, mention: Mention) -> list[tuple[Decimal, Fact]]:
             fact = next(
                 (
                     f for f in reversed(case.record.facts)
-                    if f.call.came != "failed" and not (f.asked and f.call.came == "preview") and isinstance(f.value, (int, Decimal)) and states(other, f)
-                    and (mention.kind != "money" or is_moneylike(f.key))
+                    if case.stands(f) and not (f.asked and f.call.came == "preview") and isinstance(f.value, (int, Decimal)) and states(other, f)
+                    and (mention.kind != "money" or holds_money(f))
                 ),
                 None,
             )  # fmt: skip
             if fact is not None:
                 found[value] = fact
+            elif deep:
+                here = Case(
+                    setting=case.setting.at(other.start, other.end), record=case.record, subjects=case.subjects,
+                    earlier=case.earlier, asked=case.asked,
+                )  # fmt: skip
+                ground = number(here, other, deep=False)
+                if ground.holds and ground.facts:
+                    found[value] = ground.facts[0]
     return list(found.items())
 
 
@@ -101,7 +113,7 @@ def _fields(case: Case, mention: Mention) -> Iterator[tuple[str, list[Fact]]]:
     by_key: dict[str, list[Fact]] = defaultdict(list)
     for fact in case.record.facts:
         if isinstance(fact.value, (int, Decimal)) and not isinstance(fact.value, bool) and fact.call.came != "failed":
-            if mention.kind == "money" and not is_moneylike(fact.key):
+            if mention.kind == "money" and not holds_money(fact):
                 continue
             if not fact.asked:
                 by_key[fact.key].append(fact)
@@ -120,7 +132,7 @@ def _current(case: Case, facts: list[Fact]) -> list[Fact]:
     return list(found.values())
 
 
-def _sums(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, ...]]]:
+def _sums(case: Case, mention: Mention, deep: bool) -> Iterator[tuple[Decimal, tuple[Fact, ...]]]:
     for _, facts in _fields(case, mention):
         current = _current(case, facts)
         if len(current) >= 2:
@@ -128,17 +140,17 @@ def _sums(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, .
             here = [f for f in current if case.closeness(f, case.subjects.named(case.text, 0, len(case.text))) >= 2]
             if len(here) >= 2:
                 yield sum((Decimal(f.value) for f in here), Decimal(0)), tuple(here)
-    operands = _operands(case, mention)[:7]
-    for size in (2, 3, 4):
+    operands = _operands(case, mention, deep)[:5]
+    for size in (2, 3):
         for chosen in combinations(operands, size):
             yield sum((v for v, _ in chosen), Decimal(0)), tuple(f for _, f in chosen)
 
 
-def _gaps(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, ...]]]:
-    operands = _operands(case, mention)[:6]
+def _gaps(case: Case, mention: Mention, deep: bool) -> Iterator[tuple[Decimal, tuple[Fact, ...]]]:
+    operands = _operands(case, mention, deep)[:5]
     for one, two in combinations(operands, 2):
         yield one[0] - two[0], (one[1], two[1])
-    for three in combinations(operands, 3):
+    for three in combinations(operands[:4], 3):
         total = sum((v for v, _ in three), Decimal(0))
         for last, _ in three:
             yield total - 2 * last, tuple(f for _, f in three)
@@ -166,10 +178,10 @@ def _gaps(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, .
 
 def is_kin(mention: Mention, fact: Fact) -> bool:
     """Return whether a numeric field may hold what a mention counts."""
-    return is_moneylike(fact.key) if mention.kind == "money" else not is_moneylike(fact.key)
+    return holds_money(fact) if mention.kind == "money" else not holds_money(fact)
 
 
-def _products(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fact, ...]]]:
+def _products(case: Case, mention: Mention, deep: bool) -> Iterator[tuple[Decimal, tuple[Fact, ...]]]:
     if mention.kind != "money":
         return
     for thing in {id(f.thing): f.thing for f in case.record.facts}.values():
@@ -177,7 +189,7 @@ def _products(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fac
         if not isinstance(quantity, int) or isinstance(quantity, bool):
             continue
         for fact in case.record.facts:
-            if fact.thing is thing and is_moneylike(fact.key) and isinstance(fact.value, (int, Decimal)):
+            if fact.thing is thing and holds_money(fact) and isinstance(fact.value, (int, Decimal)):
                 if any(case.closeness(fact, s) >= 2 for s in case.tiers[:1]):
                     yield Decimal(fact.value) * quantity, (fact,)
     labels = labels_of(case, mention)
@@ -192,7 +204,7 @@ def _products(case: Case, mention: Mention) -> Iterator[tuple[Decimal, tuple[Fac
             continue
         if len(topic & (stems_of(fact.value) | fact.stems)) < 1:
             continue
-        bases = [v for v, _ in _operands(case, mention)]
+        bases = [v for v, _ in _operands(case, mention, deep)]
         bases += [n for m in found if m.kind in ("money", "number") for n in m.numbers[:1]]
         for base in bases:
             for percent in factors:
@@ -214,11 +226,12 @@ def _counts(case: Case, mention: Mention) -> Ground | None:
             if Decimal(len(listed)) in mention.numbers:
                 return Ground(True, tuple(listed[:3]), derived=True)
     for thing in reversed(case.record.things):
+        if thing.call.came != "ok":
+            continue
         for key, value in thing.fields.items():
-            if isinstance(value, list) and wanted in {stem(s) for s in stems_of(key.replace("_", " "))} | stems_of(key):
-                if Decimal(len(value)) in mention.numbers:
-                    some = next((f for f in case.record.facts if f.call is thing.call), None)
-                    return Ground(True, (some,) if some else (), derived=True)
+            if isinstance(value, list) and wanted in key_stems(key):
+                some = next((f for f in case.record.facts if f.call is thing.call), None)
+                return Ground(Decimal(len(value)) in mention.numbers, (some,) if some else (), derived=True)
     for kind, ids in case.record.kinds.items():
         if wanted in stems_of(kind.replace("_", " ")) and Decimal(len(ids)) in mention.numbers:
             return Ground(True, derived=True)
@@ -226,7 +239,14 @@ def _counts(case: Case, mention: Mention) -> Ground | None:
 
 
 def _listed(case: Case, mention: Mention) -> Ground:
-    """Judge `all three`, `both`: so many lines of the list that follows."""
+    """Judge `all three`, `all 3`: so many lines of the list that follows, or things of one kind in the message."""
+    if not re.search(
+        r"\b(?:all|both|these|those)\W*$", case.text[max(0, mention.start - 10) : mention.start], re.IGNORECASE
+    ):
+        return Ground(False)
+    for ids in case.record.kinds.values():
+        if sum(1 for i in ids if i in case.text) in mention.numbers:
+            return Ground(True, derived=True)
     lines = case.setting.following_list()
     if lines and Decimal(len(lines)) in mention.numbers:
         return Ground(True, derived=True)
@@ -253,6 +273,26 @@ def _durations(case: Case, mention: Mention) -> Ground | None:
             if any(gap == w or (w.days and not w.seconds and gap.days == w.days) for w in wanted):
                 return Ground(True, (one, two), derived=True)
     return None
+
+
+def moment(case: Case, mention: Mention) -> Ground:
+    """Return whether a date follows: a date of what is spoken of, and as many days later as a field or text gives."""
+    wanted = [r.value for r in mention.readings]
+    for subject in case.tiers[:4]:
+        near = [f for f in case.record.facts if f.call.came == "ok" and case.closeness(f, subject)]
+        days = {
+            int(f.value): f for f in near
+            if isinstance(f.value, int) and not isinstance(f.value, bool) and "day" in f.stems and 0 < f.value < 1000
+        }  # fmt: skip
+        for fact in near:
+            start = moment_of(fact.value) if isinstance(fact.value, str) and 8 <= len(fact.value) <= 32 else None
+            if start is None:
+                continue
+            for count, by in days.items():
+                end = start + timedelta(days=count)
+                if any(w in (end, end.date(), MonthDay(end.month, end.day)) for w in wanted):
+                    return Ground(True, (fact, by), derived=True)
+    return Ground(False)
 
 
 def moment_of(text: str) -> datetime | None:

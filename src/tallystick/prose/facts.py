@@ -21,7 +21,7 @@ from tallystick.prose.words import key_stems
 from tallystick.view.outcome import markers
 
 Came = Literal["ok", "preview", "failed"]
-_PREVIEWS: Final = frozenset({"preview", "quote", "quoted", "estimate", "draft", "dry_run", "simulated", "simulation"})
+PREVIEWS: Final = frozenset({"preview", "quote", "quoted", "estimate", "draft", "dry_run", "simulated", "simulation"})
 _REJECTED: Final = frozenset(
     {"rejected", "denied", "declined", "refused", "ineligible", "not_eligible", "invalid", "not_allowed", "forbidden",
      "blocked", "error", "failed", "failure", "not_found"}
@@ -146,6 +146,8 @@ class Record:
         self.things.append(asked)
         if made.came != "failed":
             for key, value in args.items():
+                if key in _CONFIRMS or key in _REHEARSALS:
+                    continue
                 self._scalars(asked, ("arguments", str(key)), str(key), value, asked=True)
         if isinstance(body, (Mapping, list)):
             self._walk(made, ("result",), body, ids, call.tool)
@@ -234,8 +236,32 @@ class Record:
         found = self.by_subject.get((primary[1], fact.key)) if primary is not None else None
         return found[-1] if found else fact
 
+    @cached_property
+    def _listings(self) -> dict[tuple[str, str, tuple[str, ...]], list[tuple[int, frozenset[str]]]]:
+        """(tool, arguments, place of a list) -> what each good read of it listed: (order of the call, ids)."""
+        listed: dict[tuple[str, str, tuple[str, ...]], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        for thing in self.things:
+            at = _listing_of(thing)
+            if at is not None and thing.call.came == "ok" and thing.primary is not None:
+                listed[at][thing.call.order].add(thing.primary[1])
+        for call in self.calls:
+            for key, orders in listed.items():
+                if call.came == "ok" and call.reads and (call.call.tool, repr(call.call.args)) == key[:2]:
+                    orders.setdefault(call.order, set())
+        return {k: sorted((o, frozenset(i)) for o, i in orders.items()) for k, orders in listed.items()}
+
+    def _gone(self, thing: Thing) -> bool:
+        """Return whether a list an object stood in was read again without it."""
+        at = _listing_of(thing)
+        if at is None or thing.primary is None or at not in self._listings:
+            return False
+        order, ids = self._listings[at][-1]
+        return order > thing.call.order and thing.primary[1] not in ids
+
     def outdated(self, fact: Fact) -> bool:
-        """Return whether a later receipt says otherwise about the same field of the same object."""
+        """Return whether a later receipt says otherwise: of the same field of the same object, or leaves it out."""
+        if self._gone(fact.thing):
+            return True
         newest = self.newest(fact)
         return newest.call.order > fact.call.order and newest.value is not None and not _same(newest.value, fact.value)
 
@@ -284,7 +310,7 @@ def _came(call: TraceCall) -> Came:
         if isinstance(status, str) and not is_read(call.tool):
             if status.lower() in _REJECTED:
                 return "failed"
-            if status.lower() in _PREVIEWS:
+            if status.lower() in PREVIEWS:
                 return "preview"
     if isinstance(call.args, Mapping):
         for key, value in call.args.items():
@@ -341,6 +367,13 @@ def _places_in(value: Mapping[str, Any]) -> Iterable[str]:
         for item in value.values()
         if isinstance(item, str) and len(item) == 3 and item.isalpha() and item.isupper()
     ]
+
+
+def _listing_of(thing: Thing) -> tuple[str, str, tuple[str, ...]] | None:
+    if not thing.call.reads or not any(isinstance(t, int) for t in thing.path):
+        return None
+    place = tuple(t for t in thing.path if isinstance(t, str))
+    return thing.call.call.tool, repr(thing.call.call.args), place
 
 
 def _is_plain_list(value: Any) -> bool:

@@ -91,10 +91,7 @@ class Verifier:
         said = next((m for m in self.trace.messages if m.index == message), None)
         if said is None or said.text[start : start + len(span)] != span:
             raise ValueError(f"message {message} does not say that at {start}")
-        made = self._records.get(message)
-        if made is None:
-            record = record_of(self.trace, message)
-            made = self._records[message] = (record, Subjects(record))
+        made = self._made(message)
         earlier = [m for m in self.trace.messages if m.index < message and m.text and m.role != "system"]
         case = Case(
             setting=setting_of(said.text, start, start + len(span)),
@@ -104,6 +101,18 @@ class Verifier:
             asked=tuple(m.text for m in reversed(earlier) if m.role == "user"),
         )
         return judge(case)
+
+    def record(self, message: int) -> Record:
+        """Return what was on record when a message was written."""
+        return self._made(message)[0]
+
+    def _made(self, message: int) -> tuple[Record, Subjects]:
+        calls = sum(len(m.calls) for m in self.trace.messages if m.index <= message)
+        made = self._records.get(calls)
+        if made is None:
+            record = record_of(self.trace, message)
+            made = self._records[calls] = (record, Subjects(record))
+        return made
 
 
 def judge(case: Case, *, depth: int = 0) -> Judged:
@@ -181,6 +190,15 @@ def _is_plain_word(case: Case, mention: Mention) -> bool:
             not any(isinstance(f.value, str) and f.value.lower() == known for f in case.record.facts)
             and len(mention.text) != 3
         )
+    line = case.setting.lines[case.setting.line_at(mention.start)]
+    if (
+        mention.kind == "number"
+        and not case.text[line.start : mention.start].strip()
+        and case.text[mention.end : mention.end + 1] in ".)"
+    ):
+        return True  # it numbers a list
+    if mention.kind == "id" and "_" in mention.text:
+        return any(f.key == mention.text for f in case.record.facts)
     if mention.kind == "number" and mention.text.isalpha():
         return mention.text.lower() in ("one", "once", "both", "twice") or (
             not mention.noun and mention.text.lower() != "zero" and not case.setting.following_list()

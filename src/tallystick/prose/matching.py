@@ -41,6 +41,17 @@ def is_moneylike(key: str) -> bool:
     return not stems & _NOT_MONEY and bool(stems & _MONEY)
 
 
+def holds_money(fact: Fact) -> bool:
+    """Return whether a field may hold money by its own name, or, where that says nothing, by that of its object."""
+    stems = key_stems(fact.key)
+    if stems & _NOT_MONEY:
+        return False
+    if stems & _MONEY:
+        return True
+    around = next((t for t in reversed(fact.pointer[:-1]) if isinstance(t, str)), "")
+    return fact.thing.primary is None and bool(key_stems(around) & _MONEY)
+
+
 def states(mention: Mention, fact: Fact) -> How:
     """Return how a fact states the value of a mention, or ""."""
     return states_value(mention, fact.value, fact.key)

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from tallystick.prose.facts import Fact
+from tallystick.prose.facts import PREVIEWS, Fact
 from tallystick.prose.grounds import Case
 from tallystick.prose.matching import read
+from tallystick.prose.reading import Mention
+from tallystick.prose.statuses import STATUS, STRICT, SWITCHED
 from tallystick.prose.subjects import NOBODY
 from tallystick.prose.vocabulary import SPELLED
 from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stemmed, stems_of, tokens_of, widened
@@ -44,8 +46,8 @@ _NEGATION: Final = re.compile(
     r"|didn['\u2019]t|hasn['\u2019]t|haven['\u2019]t|won['\u2019]t|can['\u2019]t|cannot|nothing|free of)\b",
     re.IGNORECASE,
 )
-_YES: Final = re.compile(r":\**\s*\**(?:yes|true|included|added|enabled|on)\b", re.IGNORECASE)
-_NO: Final = re.compile(r":\**\s*\**(?:no|none|false|not \w+|disabled|off|n/a)\b", re.IGNORECASE)
+_YES: Final = re.compile(r"[:=]\**\s*\**(?:yes|true|included|added|enabled|on)\b", re.IGNORECASE)
+_NO: Final = re.compile(r"[:=]\**\s*\**(?:no|none|false|not \w+|disabled|off|n/a)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -177,6 +179,11 @@ def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span:
             at += 1
             continue
         facts = known.by_words[tuple(stems[at : at + size])]
+        if size == 1 and STATUS.fullmatch(tokens[at][2]):
+            facts = [f for f in facts if not f.asked and f.key != "topic"]
+            if not facts:
+                at += 1
+                continue
         near, decided = _near(case, facts)
         denied = polarity(span, tokens[at][0])
         keep = [f for f in near if f.call.came == "ok"] or near
@@ -187,7 +194,14 @@ def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span:
             words.strong.append(keep[-1])
         elif keep and denied and not label:
             words.failed.append(f"the record does say `{phrase}`")
-        elif decided and not keep and not denied and not label and any(f.thing.primary for f in facts):
+        elif (
+            decided
+            and not keep
+            and not denied
+            and not label
+            and phrase not in PREVIEWS
+            and any(f.thing.primary for f in facts)
+        ):
             words.failed.append(f"`{phrase}` is on record, but not for this")
         elif decided and not keep and denied and len(facts) > 0:
             words.grounded.update(dict.fromkeys(stems[at : at + size], "absent"))
@@ -201,9 +215,18 @@ def _states(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: 
         if mention.kind != "status" or mention.start in own or mention.start < case.setting.start:
             continue
         stems = stems_of(mention.text) or {stem(mention.text)}
+        status = str(mention.readings[0].value)
+        denied = polarity(span, mention.start - case.setting.start)
+        switch = _switched(case, status)
+        if switch is not None:
+            if (switch.value is SWITCHED[status][1]) != denied:
+                words.grounded.update(dict.fromkeys(stems, "state"))
+                words.strong.append(switch)
+            else:
+                words.failed.append(f"`{switch.key}` says otherwise")
+            continue
         if all(words.grounded.get(s) for s in stems):
             continue
-        denied = polarity(span, mention.start - case.setting.start)
         wanted = next(iter(sorted(stems)))
         found = None
         for subject in case.tiers[:4] or (NOBODY,):
@@ -225,11 +248,54 @@ def _states(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: 
             if found:
                 break
         if found is None:
+            if status in STRICT and not denied and not _hedged(case, mention) and not _deed_of(case, wanted):
+                words.failed.append(f"no receipt says `{mention.text}` of this")
             continue
         if denied:
             continue
         words.grounded.update(dict.fromkeys(stems, "state"))
         words.strong.append(found)
+
+
+def _switched(case: Case, status: str) -> Fact | None:
+    """Return the true or false on record for a state, of whom the statement is about."""
+    if status not in SWITCHED:
+        return None
+    name = stem(SWITCHED[status][0])
+    for subject in case.tiers:
+        least = 2 if subject is not NOBODY else 1
+        for fact in reversed(case.record.facts):
+            if isinstance(fact.value, bool) and name in fact.stems and not fact.asked:
+                if case.closeness(fact, subject) >= least and case.stands(fact):
+                    return fact
+    return None
+
+
+def _hedged(case: Case, mention: Mention) -> bool:
+    """Return whether a state is not said to hold: in a rule, under a condition, as what something would be."""
+    low, high = case.setting.clause(mention.start, mention.end)
+    return case.general or _UNREAL.search(case.text[low:high]) is not None
+
+
+def _deed_of(case: Case, wanted: str) -> bool:
+    """Return whether a call that went well did what a participle says, to whom the statement is about."""
+    for call in case.record.calls:
+        if (
+            call.came == "ok"
+            and not call.reads
+            and any(
+                alike(wanted, s)
+                for s in key_stems(call.call.tool) | _status_stems(call.call.result.body if call.call.result else None)
+            )
+        ):
+            if any(f.call is call and case.closeness(f, case.tiers[0]) for f in case.record.facts):
+                return True
+    return False
+
+
+_UNREAL: Final = re.compile(
+    r"\b(?:would|could|can|will|to be|may|might|if|once|when|until|before|fully|non)\b|['\u2019]ll\b", re.IGNORECASE
+)
 
 
 def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: str) -> None:
@@ -255,6 +321,8 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
         for fact in hits.values():
             key = fact.stems - GENERIC
             if len(key) < best and len(key) == 1:
+                continue
+            if max(said[s] for s in key) - min(said[s] for s in key) > 30:
                 continue
             denied = bool(no) or any(polarity(span, said[s]) for s in key)
             plain = isinstance(fact.value, bool) or denied
@@ -286,6 +354,8 @@ def _deeds(case: Case, words: Words, span: str) -> None:
     """Judge what is said to have been done: a call that went well must have done it; a preview or attempt did not."""
     for found in _DONE.finditer(span):
         verb = stem(found["a"] or found["b"] or found["c"])
+        if found["c"] and re.search(r"\b(?:the|a|an|your|any|new)\s*\W*$", span[: found.start("c")], re.IGNORECASE):
+            continue  # `the cancelled one`
         if polarity(span, found.start("a") if found["a"] else found.start("b") if found["b"] else found.start("c")):
             continue
         mine = bool(found["a"]) or (found["c"] is not None and not span[: found.start()].strip(" *-"))

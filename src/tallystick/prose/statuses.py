@@ -62,6 +62,22 @@ STATUS: Final = re.compile(
 """Any of the words."""
 
 
+STRICT: Final = frozenset({
+    "cancelled", "confirmed", "completed", "delivered", "shipped", "in_transit", "pending", "processing", "approved",
+    "denied", "refunded", "replaced", "exchanged", "returned", "lost", "damaged", "active", "inactive", "expired",
+    "eligible", "ineligible", "in_stock", "out_of_stock", "unavailable", "closed", "unpaid", "failed", "delayed",
+    "on_time", "booked", "refundable", "non_refundable", "waived",
+})  # fmt: skip
+"""States that must be on record where they are said of something."""
+SWITCHED: Final = {
+    "in_stock": ("stock", True), "out_of_stock": ("stock", False), "available": ("available", True),
+    "unavailable": ("available", False), "eligible": ("eligible", True), "ineligible": ("eligible", False),
+    "refundable": ("refundable", True), "non_refundable": ("refundable", False), "active": ("active", True),
+    "inactive": ("active", False),
+}  # fmt: skip
+"""States that records hold as true or false under a name."""
+
+
 def status_of(word: str) -> str:
     """Return the status a word stands for, in snake case; a word that is none of them, as it is."""
     low = word.lower()
