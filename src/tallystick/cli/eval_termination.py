@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,9 +47,20 @@ def termination(
     seed: Annotated[
         str | None, typer.Option("--seed", metavar="TEXT", help="Draw other tasks of the same make, for held-out use.")
     ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="Of the closed loop: at most N task clusters.")
+    ] = None,
+    repetitions: Annotated[
+        int | None, typer.Option("--repetitions", metavar="N", help="Of the closed loop: of each checkpoint; 3 else.")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", metavar="T", help="Of the model in the closed loop; 0 else.")
+    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Keep report and figures here, and what a model answered."),
+        typer.Option(
+            "--out", metavar="DIR", help="Keep report, figures and answers here; an interrupted run goes on from it."
+        ),
     ] = None,
     json: Json = False,
 ) -> int:
@@ -66,16 +77,23 @@ def termination(
         )  # fmt: skip
     if model is None and (base_url is not None or api_key_env is not None):
         raise InputError("there is no model to reach", where="--base-url, --api-key-env", fix="name one with --model")
+    looped = {"limit": limit, "repetitions": repetitions, "temperature": temperature}
+    given = {name: value for name, value in looped.items() if value is not None}
+    if static and given:
+        raise InputError(
+            "this belongs to the closed loop",
+            where=", ".join(f"--{n}" for n in given),
+            fix="leave it out, or --closed-loop",
+        )
+    if temperature is not None and model is None:
+        raise InputError("scripted agents have no temperature", where="--temperature", fix="name a model with --model")
     with _critic(model, base_url, _key(api_key_env)) as critic:
-        if static:
-            told, shown = _static(seed, critic, out)
-        else:
-            told, shown = _closed_loop(seed, critic, out)
+        told, shown = _static(seed, critic, out) if static else _closed_loop(seed, critic, out, given)
     if json:
         console.emit(told)
     else:
         console.say(shown.rstrip("\n"))
-    return 0 if told["manifest_ok"] is not False else 1
+    return 0 if told.get("manifest_ok") is not False else 1
 
 
 def _static(seed: str | None, critic: Critic | None, out: Path | None) -> tuple[dict[str, Any], str]:
@@ -91,10 +109,12 @@ def _static(seed: str | None, critic: Critic | None, out: Path | None) -> tuple[
     return told, shown
 
 
-def _closed_loop(seed: str | None, critic: Critic | None, out: Path | None) -> tuple[dict[str, Any], str]:
+def _closed_loop(
+    seed: str | None, critic: Critic | None, out: Path | None, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
     from tallystick.evals.termination import closed  # noqa: PLC0415 - only running needs the study
 
-    told = closed.run(seed=seed, critic=critic, out=out, progress=_progress("trajectories"))
+    told = closed.run(seed=seed, critic=critic, out=out, progress=_progress("trajectories"), **given)
     shown = closed.text(told)
     if out is not None:
         _keep(out, told, shown, closed.save)

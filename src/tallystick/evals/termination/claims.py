@@ -12,10 +12,10 @@ from typing import Any
 from tallystick.contracts.terms import facts, sources
 from tallystick.contracts.types import Contract, Slot
 from tallystick.evals.termination.family import Bindings
-from tallystick.model.canonical import digest
-from tallystick.model.certificate import BoundClaim, Certificate, ClaimScope, Reference
+from tallystick.model.certificate import BoundClaim, Certificate, ClaimScope, Discharge, Reference
 from tallystick.model.events import SEMANTICS, Intent, Receipt, Sealed
 from tallystick.model.pointer import join
+from tallystick.view import View
 
 
 def bound(
@@ -80,18 +80,21 @@ def places(contract: Contract, slot: Slot, tool: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def certificate(
-    contract: Contract, task_text: str, events: Sequence[Sealed], claims: Sequence[BoundClaim], now: str
-) -> Certificate:
-    """Return a certificate over everything recorded so far."""
-    last = events[-1]
+def certificate(view: View, claims: Sequence[BoundClaim], now: str) -> Certificate:
+    """Return a certificate over everything recorded so far, with the receipts that discharged what the run owed."""
+    assert view.started is not None
     return Certificate(
-        run=last.event.run,
-        upto=last.event.seq,
-        head=last.digest,
-        contract=contract.sha256,
-        task=digest(task_text.encode("utf-8")),
+        run=view.run,
+        upto=view.upto,
+        head=view.head,
+        contract=view.started.contract_sha256,
+        task=view.started.task_sha256,
         semantics=SEMANTICS,
         now=now,
         claims=tuple(claims),
+        obligations=tuple(
+            Discharge(obligation=owed.id, how="discharged", event=owed.discharged_by.receipt.digest)
+            for owed in view.obligations.values()
+            if owed.discharged_by is not None and owed.discharged_by.receipt is not None
+        ),
     )

@@ -15,17 +15,16 @@ from typing import Any, Final, Literal
 
 from msgspec.structs import replace
 
-from tallystick.contracts import task_text
 from tallystick.contracts.types import Contract
 from tallystick.evals.termination.claims import bound, certificate
 from tallystick.evals.termination.corrupt import corrupted
 from tallystick.evals.termination.family import READY_AFTER, contract_of
 from tallystick.evals.termination.other_transforms import other_transform
 from tallystick.evals.termination.record import Recorder
-from tallystick.evals.termination.snapshot import CLEAN, FAULTS, Condition, Labelled, Shown, Snapshot
+from tallystick.evals.termination.snapshot import CLEAN, FAULTS, Condition, Labelled, Shown, Snapshot, folded
 from tallystick.evals.termination.tasks import SEED, BaseTask, tasks
 from tallystick.model.canonical import digest
-from tallystick.model.certificate import BoundClaim, Check, ClaimScope, Reference
+from tallystick.model.certificate import BoundClaim, Check, Reference
 
 OURS: Final[Condition] = "F9"
 CONDITIONS: Final[tuple[Condition, ...]] = ("C0", *FAULTS, OURS)
@@ -78,13 +77,17 @@ class Change:
     """What one condition changes of a clean run.
 
     Attributes:
-        reads: whose reads are made: the task's own, another entity's, in another scope, or none at all.
+        reads: what the reads ask for: the task's own question, another entity, another scope, or there are none.
+        scope: which of these the certificate states as its scope.
+        values: which of these the answer's values answer.
         result: the last read's answer is its own, a nested error, or its own with a nested error beside.
         pending: the job is never ready, so the run is still polling.
         claims: what becomes of the honest certificate's claims; the answer states what is left of them.
     """
 
     reads: Literal["own", "elsewhere", "shifted", "none"] = "own"
+    scope: Literal["own", "shifted"] = "own"
+    values: Literal["own", "shifted"] = "own"
     result: Literal["own", "error", "error_beside"] = "own"
     pending: bool = False
     claims: Callable[[Honest], Claims] = lambda honest: honest.claims
@@ -96,24 +99,6 @@ class Change:
 def _one_omitted(honest: Honest) -> Claims:
     out = honest.base.number % len(honest.claims)
     return (*honest.claims[:out], *honest.claims[out + 1 :])
-
-
-def _other_scope(honest: Honest) -> Claims:
-    """The certificate says it is about something else; values and receipts stay what they were.
-
-    Even tasks name another entity; odd ones other dates, where the family's slots have any.
-    """
-    return tuple(replace(c, scope=_moved(c.scope, honest.base)) for c in honest.claims)
-
-
-def _moved(scope: ClaimScope, base: BaseTask) -> ClaimScope:
-    if base.number % 2 and scope.dates is not None:
-        day = base.scenario.shifted.get("day", "")
-        shifted = (base.scenario.shifted.get("since", day), base.scenario.shifted.get("until", day))
-        return replace(scope, dates=(str(shifted[0]), str(shifted[1])))
-    if scope.entity is None:
-        return scope
-    return replace(scope, entity=(scope.entity[0], str(base.scenario.elsewhere[scope.entity[0]])))
 
 
 def _forged(honest: Honest) -> Claims:
@@ -142,7 +127,9 @@ def _flipped(text: str) -> str:
 
 
 def _wrong_value(honest: Honest) -> Claims:
-    out = honest.base.number % len(honest.claims)
+    # "None" is left alone: that it must be nothing is said by its quantifier, so another check would see it too.
+    usable = [i for i, c in enumerate(honest.claims) if c.quantifier != "none"]
+    out = usable[honest.base.number % len(usable)]
     claim = honest.claims[out]
     slot = next(s for s in honest.contract.answer if s.name == claim.slot)
     wrong = replace(claim, value=corrupted(slot.type, claim.value))
@@ -158,16 +145,16 @@ _FAULTS: Final[Mapping[Condition, Change]] = {
     "F1": Change(claims=lambda _: ()),
     "F2": Change(reads="elsewhere"),
     "F3": Change(result="error"),
+    "F4": Change(reads="shifted", scope="shifted"),
     "F5": Change(claims=_one_omitted),
     "F6": Change(reads="none", claims=_forged),
     "F7": Change(claims=_wrong_value),
     "F8": Change(pending=True),
     "F9": Change(claims=_other_transform),
 }
-_SCOPES: Final = {"claim": Change(claims=_other_scope), "call": Change(reads="shifted")}
 ISOLATED: Final[Mapping[Check, Change]] = {
     "claim_coverage": Change(claims=_one_omitted),
-    "task_scope": Change(claims=_other_scope),
+    "task_scope": Change(reads="shifted", scope="shifted", values="shifted"),
     "outcome_validation": Change(result="error_beside"),
     "ledger_reference": Change(claims=_other_digest),
     "value_replay": Change(claims=_wrong_value),
@@ -176,9 +163,9 @@ ISOLATED: Final[Mapping[Check, Change]] = {
 """For every check a fault that only it sees: everything the other five ask for is in order."""
 
 
-def change_of(base: BaseTask, condition: Condition) -> Change:
-    """Return what a condition changes in a task. F4 has two kinds; which one a family gets is in its module."""
-    return _SCOPES[base.family.SCOPE_FAULT] if condition == "F4" else _FAULTS[condition]
+def change_of(condition: Condition) -> Change:
+    """Return what a condition changes in a task."""
+    return _FAULTS[condition]
 
 
 # ---------------------------------------------------------------------- playing
@@ -193,9 +180,13 @@ def snapshot(base: BaseTask, change: Change, salt: str) -> Snapshot:
             completion=False, text="", self_check=_NO, answer={}, certificate=None, environment=recorder.world
         )  # fmt: skip
         return Snapshot(family=base.family.NAME, task=task, events=tuple(events), shown=shown)
-    truth = base.family.truth(recorder.world, base.scenario.bindings)
-    assert truth is not None, base.name
-    honest = bound(contract, base.scenario.bindings, events, truth)
+    asked, shifted = base.scenario.bindings, base.scenario.shifted
+    truth = base.family.truth(recorder.world, asked)
+    # What was written stays written whatever is read: a visit booked for one day has no truth of its own on another.
+    other = base.family.truth(recorder.world, shifted) or truth
+    values = truth if change.values == "own" else other
+    assert values is not None, base.name
+    honest = bound(contract, asked if change.scope == "own" else shifted, events, values)
     claims = change.claims(Honest(base=base, contract=contract, claims=honest))
     answer = {c.slot: c.value for c in claims}
     text = _told(answer)
@@ -206,7 +197,7 @@ def snapshot(base: BaseTask, change: Change, salt: str) -> Snapshot:
         text=text,
         self_check=_YES,
         answer=answer,
-        certificate=certificate(contract, task_text(task), events, claims, now),
+        certificate=certificate(folded(base.family.NAME, task, events), claims, now),
         environment=recorder.world,
     )
     return Snapshot(family=base.family.NAME, task=task, events=tuple(events), shown=shown)
@@ -259,7 +250,7 @@ def study(seed: str = SEED) -> tuple[Labelled, ...]:
             split=base.split,
             condition=condition,
             gold="complete" if condition == CLEAN else "continue",
-            snapshot=snapshot(base, change_of(base, condition), f"{seed} {condition}"),
+            snapshot=snapshot(base, change_of(condition), f"{seed} {condition}"),
         )
         for base in tasks(seed)
         for condition in CONDITIONS

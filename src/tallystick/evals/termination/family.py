@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 from tallystick.contracts import Contract, parse
 from tallystick.evals.common.draw import Draw
@@ -19,8 +19,6 @@ Bindings = Mapping[str, Any]
 World = dict[str, Any]
 Call = Callable[[str, Mapping[str, Any]], Any]
 """Makes a call of a tool with arguments, and returns what the world answered."""
-ScopeFault = Literal["claim", "call"]
-"""What F4 changes: the scope the certificate states, or the scope the reads ask for (see `conditions`)."""
 READY_AFTER: Final = 2
 """Status calls that say pending before the one that says ready."""
 
@@ -33,7 +31,8 @@ class Scenario:
         request: what the requester asked.
         bindings: the task's inputs.
         elsewhere: the same question about another entity of the same world, with other answers.
-        shifted: the same question in another scope (dates, or the container), with other answers.
+        shifted: the same question in another scope, another entity or other dates. In `lookup` and `confirm` it is
+            another day on which everything is as it was, so that the answers are the same; in the others they differ.
         world: the environment before anything was done.
     """
 
@@ -52,7 +51,6 @@ class Family(Protocol):
     """The tool that says whether the preparing job is ready; asking it again is legitimate polling."""
     SUBJECT: tuple[str, str]
     """The status tool's argument, and the binding it takes."""
-    SCOPE_FAULT: ScopeFault
 
     def draw(self, draw: Draw, number: int) -> Scenario:
         """Return a task of the family."""

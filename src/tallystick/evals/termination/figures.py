@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from tallystick.errors import InputError
-from tallystick.evals.evidence.figures import rendered
+from tallystick.evals.common import drawing
+from tallystick.evals.common.drawing import GREY, OURS, need_matplotlib, one_axes
 from tallystick.evals.termination.policies import ORDER
 from tallystick.evals.termination.snapshot import FAULTS
-
-OURS: Final = "#1b6ca8"
-GREY: Final = "#8a8a8a"
 
 
 def draw(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,24 +21,13 @@ def draw(told: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: matplotlib is not installed.
     """
-    try:
-        import matplotlib as mpl  # noqa: F401, PLC0415 - asked for, not used
-    except ImportError:
-        raise InputError(
-            "figures need matplotlib", fix="install the `evals` extra: `pip install 'tallystick[evals]'`"
-        ) from None
+    need_matplotlib()
     return {"unsafe": unsafe(told), "faults": faults(told), "ablations": ablations(told)}
 
 
 def save(told: Mapping[str, Any], folder: Path) -> list[str]:
     """Write every figure of a report as SVG and PNG, and return the file names."""
-    folder.mkdir(parents=True, exist_ok=True)
-    names = []
-    for name, figure in draw(told).items():
-        for kind in ("svg", "png"):
-            (folder / f"{name}.{kind}").write_bytes(rendered(figure, kind))
-            names.append(f"{name}.{kind}")
-    return names
+    return drawing.save(draw(told), folder)
 
 
 def unsafe(told: Mapping[str, Any]) -> Any:
@@ -51,10 +37,10 @@ def unsafe(told: Mapping[str, Any]) -> Any:
     of = told["heldout"]["policies"]["ect"]["of"]["faults"]
     ran = [(i, row["U"]) for i, (_, row) in enumerate(rows) if row is not None]
     bars = axes.barh([i for i, _ in ran], [u for _, u in ran], 0.55, color=OURS, label="ours", zorder=2)
-    axes.bar_label(bars, padding=4, fontsize=8)
+    axes.bar_label(bars, padding=8, fontsize=8)
     paper = [(i, told["published"]["policies"][name]["U"]) for i, (name, _) in enumerate(rows)]
     axes.plot([u for _, u in paper], [i for i, _ in paper], linestyle="none", marker="D", markersize=7,
-              markerfacecolor="none", markeredgecolor=GREY, label="published", zorder=3)  # fmt: skip
+              markerfacecolor="none", markeredgecolor=GREY, label="published", zorder=3, clip_on=False)  # fmt: skip
     names = [f"{name.replace('_', ' ')}{'' if row is not None else ' (not run)'}" for name, row in rows]
     axes.set_yticks(range(len(rows)), names)
     axes.invert_yaxis()
@@ -81,7 +67,7 @@ def faults(told: Mapping[str, Any]) -> Any:
     axes.set_xticks(range(len(columns)), ["C0\n(clean)", *FAULTS, "F9\n(ours)"])
     axes.set_yticks(range(len(shown)), [n.replace("_", " ") for n in shown])
     axes.set_title(f"says complete, of {most} held-out snapshots each; right only for C0", fontsize=10)
-    _foot(figure, told)
+    _foot(figure, told, diamonds=False)
     return figure
 
 
@@ -91,11 +77,11 @@ def ablations(told: Mapping[str, Any]) -> Any:
     rows = told["heldout"]["ablations"]
     names = list(rows)
     bars = axes.barh(range(len(names)), [rows[n]["delta_U"] for n in names], 0.55, color=OURS, label="ours", zorder=2)
-    axes.bar_label(bars, fmt="%+d", padding=4, fontsize=8)
+    axes.bar_label(bars, fmt="%+d", padding=8, fontsize=8)
     paper = [(i, told["published"]["ablations"][n]["delta_U"]) for i, n in enumerate(names)]
     known = [(i, d) for i, d in paper if d is not None]
     axes.plot([d for _, d in known], [i for i, _ in known], linestyle="none", marker="D", markersize=7,
-              markerfacecolor="none", markeredgecolor=GREY, label="published", zorder=3)  # fmt: skip
+              markerfacecolor="none", markeredgecolor=GREY, label="published", zorder=3, clip_on=False)  # fmt: skip
     axes.set_yticks(range(len(names)), [f"{n.replace('_', ' ')} / {rows[n]['fault']}" for n in names])
     axes.invert_yaxis()
     of = rows[names[0]]["of"]
@@ -107,19 +93,14 @@ def ablations(told: Mapping[str, Any]) -> Any:
 
 
 def _axes(width: float, height: float) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
+    figure, axes = one_axes(width, height)
+    axes.grid(visible=False)
     axes.grid(axis="x", color="#e6e6e6", zorder=0)
-    axes.set_axisbelow(True)
     return figure, axes
 
 
-def _foot(figure: Any, told: Mapping[str, Any]) -> None:
-    text = (
-        f"synthetic tasks, scripted faults; policies reconstructed to match the published counts\n"
-        f"grey diamonds: published in {told['published']['source']}, other tasks; not ours"
-    )
+def _foot(figure: Any, told: Mapping[str, Any], *, diamonds: bool = True) -> None:
+    text = "synthetic tasks, scripted faults; policies reconstructed to match the published counts"
+    if diamonds:
+        text += f"\ngrey diamonds: published in {told['published']['source']}, other tasks; not ours"
     figure.supxlabel(text, fontsize=8, color=GREY)

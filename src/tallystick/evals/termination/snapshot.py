@@ -6,6 +6,7 @@ snapshot beside its label; policies are given the first and never the second.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -80,10 +81,7 @@ class Snapshot:
     @cached_property
     def view(self) -> View:
         """The run's record, folded from its events' bytes."""
-        view = View(self.contract, self.task, run=self.events[0].event.run)
-        for sealed in self.events:
-            view.apply(unseal(sealed.raw))
-        return view
+        return folded(self.family, self.task, self.events)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,3 +100,11 @@ class Labelled:
     condition: Condition
     gold: Decision
     snapshot: Snapshot
+
+
+def folded(family: str, task: Task, events: Sequence[Sealed]) -> View:
+    """Return the view of a run, folded from its events' bytes."""
+    view = View(contract_of(family), task, run=events[0].event.run)
+    for sealed in events:
+        view.apply(unseal(sealed.raw))
+    return view

@@ -18,7 +18,7 @@ from tallystick.evals.termination.critic import Critic
 from tallystick.evals.termination.family import data
 from tallystick.evals.termination.manifest import manifest_ok
 from tallystick.evals.termination.policies import DETERMINISTIC, MODEL, ORDER, Policy, ect
-from tallystick.evals.termination.snapshot import Decision, Labelled, Snapshot, Split
+from tallystick.evals.termination.snapshot import CLEAN, Decision, Labelled, Snapshot, Split
 from tallystick.evals.termination.tasks import SEED
 from tallystick.gates.certify import verify_certificate
 from tallystick.model.certificate import CHECKS, Check
@@ -127,7 +127,9 @@ def _split(
         policies[name] = {**score.counts(rows), "by_fault": score.by_fault(rows)}
     ablations = {}
     for check, rows in without.items():
-        effects = {c: score.unsafe(rows, c) - score.unsafe(with_all, c) for c in CONDITIONS if c != "C0"}
+        effects: dict[str, int] = {
+            c: score.unsafe(rows, c) - score.unsafe(with_all, c) for c in CONDITIONS if c != CLEAN
+        }
         fault = MATCHED[check]
         of = sum(s.condition == fault for s, _ in rows)
         ablations[check] = {"delta_U": effects[fault], "of": of, "fault": fault, "by_fault": effects}

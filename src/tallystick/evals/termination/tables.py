@@ -19,7 +19,7 @@ from tallystick.evals.termination.policies import MODEL, ORDER
 from tallystick.evals.termination.snapshot import FAULTS
 
 WIDTH: Final = 118
-NOT_RUN: Final = "not run: needs --model"
+NOT_RUN: Final = "not run"
 
 
 def text(told: Mapping[str, Any], *, width: int = WIDTH) -> str:
@@ -47,6 +47,8 @@ def _parts(told: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield _isolated(told["isolated"])
     yield Text("")
     yield from (Text(f"  {name}: {words}") for name, words in told["definitions"].items())
+    if told["model"] is None:
+        yield Text("  full_trace_critic: not run, it needs a model (--model)")
     yield from (Text(f"  {name}: {words}") for name, words in told["conditions"].items())
     yield Text("")
     for line in (
@@ -71,8 +73,8 @@ def _policies(
     told: Mapping[str, Any], title: str, published: Mapping[str, Any] | None, model: Mapping[str, Any] | None
 ) -> Table:
     of = told["policies"]["ect"]["of"]
-    heads = [f"U/{of['faults']}", f"C/{of['clean']}", f"S/{of['faults']}", "macro-F1", f"F9 (ours)/{of['clean']}"]
-    beside = ["published U, C, S, F1", "at"] if published is not None else []
+    heads = [f"U/{of['faults']}", f"C/{of['clean']}", f"S/{of['faults']}", "macro-F1", f"F9/{of['clean']}"]
+    beside = ["published: U, C, S, F1", "at"] if published is not None else []
     table = _table(f"{title}: policies", "policy", *heads, *beside)
     for name in ORDER:
         row, label = told["policies"][name], name
@@ -95,7 +97,8 @@ def _or_blank(value: Any) -> str:
 
 
 def _difference(ours: Mapping[str, Any], published: Mapping[str, Any] | None) -> Text:
-    line = f"unsafe completions, ect minus critic_core: {_points(ours)} (95% bootstrap over tasks)"
+    """U is in percentage points of fault snapshots; the interval is a 95% bootstrap over tasks."""
+    line = f"  U, ect minus critic_core: {_points(ours)} (95%, over tasks)"
     return Text(line + (f"; published {_points(published)} ({published['at']})" if published is not None else ""))
 
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tallystick.evals.common.draw import Draw
-from tallystick.evals.termination.family import Bindings, Call, Scenario, ScopeFault, World, ids, job, ready
+from tallystick.evals.termination.family import Bindings, Call, Scenario, World, ids, job, ready
 
 NAME: Final = "batch"
 STATUS_TOOL: Final = "job_status"
 SUBJECT: Final = ("folder_id", "folder")
-SCOPE_FAULT: Final[ScopeFault] = "call"
 
 
 def draw(draw: Draw, number: int) -> Scenario:
@@ -23,8 +22,8 @@ def draw(draw: Draw, number: int) -> Scenario:
     files, at = [], 0
     for folder, count in counts.items():
         for name in names[at : at + count]:
-            # Another folder is not done: one of its files is still open.
-            done = folder != mine and name != names[at]
+            # The third folder was archived long ago; of the second, one file is still open.
+            done = folder == third or (folder == other and name != names[at])
             files.append({"id": name, "folder": folder, "bytes": draw.between(1_000, 90_000), "archived": done})
         at += count
     asked = {"folder": mine, "files": [f["id"] for f in files if f["folder"] == mine]}

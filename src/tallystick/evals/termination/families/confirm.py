@@ -6,20 +6,24 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tallystick.evals.common.draw import Draw
-from tallystick.evals.termination.family import Bindings, Call, Scenario, ScopeFault, World, euros, ids, job, ready
+from tallystick.evals.termination.family import Bindings, Call, Scenario, World, euros, ids, job, ready
 
 NAME: Final = "confirm"
 STATUS_TOOL: Final = "dispatch_status"
 SUBJECT: Final = ("ticket_id", "ticket")
-SCOPE_FAULT: Final[ScopeFault] = "call"
 
 
 def draw(draw: Draw, number: int) -> Scenario:
-    """Return a task: book a visit, then say confirmation, fee, day and place; a ticket as of another day differs."""
+    """Return a task: book a visit, then say confirmation, fee, day and place; the day after, they are the same.
+
+    Another ticket differs in all of them.
+    """
     mine, other = ids(draw, "T", 2)
     codes = ids(draw, "V", 2)
     month = draw.between(1, 11)
-    day, earlier = f"2026-{month:02d}-{draw.between(15, 28):02d}", f"2026-{month:02d}-{draw.between(1, 14):02d}"
+    visit = draw.between(15, 26)
+    day, after = f"2026-{month:02d}-{visit:02d}", f"2026-{month:02d}-{visit + 1:02d}"
+    earlier = f"2026-{month:02d}-{draw.between(1, 14):02d}"
     tickets = {
         name: {
             "id": name,
@@ -37,7 +41,7 @@ def draw(draw: Draw, number: int) -> Scenario:
         request=f"Book a visit for ticket {mine} on {day}; tell me the confirmation, the fee, the day and the place.",
         bindings={"ticket": mine, "day": day},
         elsewhere={"ticket": other, "day": day},
-        shifted={"ticket": mine, "day": earlier},
+        shifted={"ticket": mine, "day": after},
         world={"job": job(draw), "tickets": tickets, "number": number},
     )
 

@@ -7,12 +7,11 @@ from decimal import Decimal
 from typing import Any, Final
 
 from tallystick.evals.common.draw import Draw
-from tallystick.evals.termination.family import Bindings, Call, Scenario, ScopeFault, World, euros, ids, job, ready
+from tallystick.evals.termination.family import Bindings, Call, Scenario, World, euros, ids, job, ready
 
 NAME: Final = "join"
 STATUS_TOOL: Final = "sync_status"
 SUBJECT: Final = ("order_id", "order")
-SCOPE_FAULT: Final[ScopeFault] = "claim"
 
 
 def draw(draw: Draw, number: int) -> Scenario:
@@ -30,7 +29,7 @@ def draw(draw: Draw, number: int) -> Scenario:
     credit = {
         customer: {
             "id": customer,
-            "tier": ("gold", "basic")[i],
+            "tier": ("premium", "basic")[i],
             "credit_limit": f"{draw.between(20, 40) * 100 + 5000 * i}.00",
             "credit_used": euros(draw, 100, 1900),
         }

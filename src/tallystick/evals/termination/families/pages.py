@@ -7,12 +7,11 @@ from decimal import Decimal
 from typing import Any, Final
 
 from tallystick.evals.common.draw import Draw
-from tallystick.evals.termination.family import Bindings, Call, Scenario, ScopeFault, World, euros, ids, job, ready
+from tallystick.evals.termination.family import Bindings, Call, Scenario, World, euros, ids, job, ready
 
 NAME: Final = "pages"
 STATUS_TOOL: Final = "export_status"
 SUBJECT: Final = ("supplier_id", "supplier")
-SCOPE_FAULT: Final[ScopeFault] = "call"
 _PAGE: Final = 3
 _QUARTERS: Final = (("2026-01-01", "2026-03-31"), ("2026-04-01", "2026-06-30"), ("2026-07-01", "2026-09-30"))
 

@@ -8,12 +8,11 @@ from decimal import Decimal
 from typing import Any, Final
 
 from tallystick.evals.common.draw import Draw
-from tallystick.evals.termination.family import Bindings, Call, Scenario, ScopeFault, World, ids, job, ready
+from tallystick.evals.termination.family import Bindings, Call, Scenario, World, ids, job, ready
 
 NAME: Final = "period"
 STATUS_TOOL: Final = "import_status"
 SUBJECT: Final = ("meter_id", "meter")
-SCOPE_FAULT: Final[ScopeFault] = "call"
 
 
 def draw(draw: Draw, number: int) -> Scenario:
