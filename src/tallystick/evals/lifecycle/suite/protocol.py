@@ -51,11 +51,15 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     authorised: str
 
 
+def text_of() -> str:
+    """Return the data file of the wording."""
+    return (importlib.resources.files(__package__) / "wording.yaml").read_text(encoding="utf-8")
+
+
 @cache
 def wording(language: Language) -> Wording:
     """Return the wording in one language."""
-    text = (importlib.resources.files(__package__) / "wording.yaml").read_text(encoding="utf-8")
-    return msgspec.convert(yaml.safe_load(text)[language], type=Wording)
+    return msgspec.convert(yaml.safe_load(text_of())[language], type=Wording)
 
 
 def marker(value: str, encoding: Encoding) -> str:
