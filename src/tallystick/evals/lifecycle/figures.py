@@ -27,12 +27,17 @@ _SHORT: Final = {
 
 
 def draw(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return name → matplotlib figure for a report; a study without a figure of its own gives none.
+    """Return name → matplotlib figure for a report.
+
+    Args:
+        told: what `suite.report.report` returns. A study without a figure of its own gives none.
 
     Raises:
         InputError: matplotlib is not installed.
     """
     need_matplotlib()
+    if "analysis" not in told:
+        return {}  # nobody was admitted
     kind = told["study"].removesuffix("-en")
     if kind == "main":
         return {"stages": stages(told), "composition": composition(told), "matrix": matrix(told), "arms": arms(told)}
@@ -53,7 +58,7 @@ def stages(told: Mapping[str, Any]) -> Any:
     for n, row in enumerate(theirs["rows"].values()):
         axes.plot(range(len(DUE)), row["theta"], color=GREY, linewidth=0.9, alpha=0.6, zorder=1,
                   label="published: seven deployments" if n == 0 else None)  # fmt: skip
-    for n, (name, one) in enumerate(told["found"]["deployments"].items()):
+    for n, (name, one) in enumerate(told["analysis"]["deployments"].items()):
         known = [(x, one["theta"][p]) for x, p in enumerate(DUE) if p in one["theta"]]
         _line(axes, known, COLOURS[n % len(COLOURS)], name)
     axes.set_xticks(range(len(DUE)), [_NAMES[p] for p in DUE])
@@ -66,7 +71,7 @@ def composition(told: Mapping[str, Any]) -> Any:
     """Outcomes at each due checkpoint, stacked: a panel for the pool and one for each of the first deployments."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
-    found = told["found"]
+    found = told["analysis"]
     panels = {"pooled": found["pooled"], **dict(list(found["deployments"].items())[:5])}
     figure = Figure(figsize=(2.6 * len(panels) + 2.2, 3.6), layout="constrained")
     drawn = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -90,7 +95,7 @@ def matrix(told: Mapping[str, Any]) -> Any:
     """Gold stage by reported stage: row percentages and counts over all due responses."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
-    counts = told["found"]["pooled"]["matrix"]
+    counts = told["analysis"]["pooled"]["matrix"]
     table = [[counts[stage.value][r] for r in REPORTED] for stage in ORDER]
     shares = [[100 * v / sum(row) if sum(row) else 0.0 for v in row] for row in table]
     figure = Figure(figsize=(8.6, 3.6), layout="constrained")
@@ -111,10 +116,10 @@ def matrix(told: Mapping[str, Any]) -> Any:
 def arms(told: Mapping[str, Any]) -> Any:
     """Gold-injected and static value against the baseline, with each deployment's own gap as a cross."""
     theirs = published()["effects"]
-    told_arms = list(dict.fromkeys(a for one in told["found"]["deployments"].values() for a in one["effects"]))
+    told_arms = list(dict.fromkeys(a for one in told["analysis"]["deployments"].values() for a in one["effects"]))
     rows = {
         name: ({a: one["effects"].get(a) for a in told_arms}, one["delta"])
-        for name, one in told["found"]["deployments"].items()
+        for name, one in told["analysis"]["deployments"].items()
     }
     span = {a: [row[theirs["columns"].index(a)] for row in theirs["rows"].values()] for a in told_arms
             if a in theirs["columns"]}  # fmt: skip
@@ -124,15 +129,15 @@ def arms(told: Mapping[str, Any]) -> Any:
 def contrasts(told: Mapping[str, Any]) -> Any:
     """Contrasts of the five arms, with each deployment's own gap as a cross."""
     theirs = published()["five_arms"]
-    rows = {name: (one["contrasts"], one["delta"]) for name, one in told["found"]["deployments"].items()}
+    rows = {name: (one["contrasts"], one["delta"]) for name, one in told["analysis"]["deployments"].items()}
     names = dict.fromkeys(next(iter(rows.values()))[0]) if rows else {}
     return _effects(told, rows, {k: k for k in names}, {"D - B": theirs["constant_reminder"]["range"]}, theirs["at"])
 
 
 def crossed(told: Mapping[str, Any]) -> Any:
-    """Main effects of the crossed factors on theta; blue intervals strictly exclude zero, the paper's range is shaded."""
+    """Main effects of the crossed factors on theta; blue excludes zero, the paper's range is shaded."""
     theirs = published()["crossed"]
-    rows = {name: (one["effects"]["theta"], None) for name, one in told["found"]["deployments"].items()}
+    rows = {name: (one["effects"]["theta"], None) for name, one in told["analysis"]["deployments"].items()}
     names = {"ownership": "other - self", "tool": "withdrawn - available", "cue": "problem - resolved"}
     span = {name: theirs["rows"][name]["theta"] for name in names}
     return _effects(told, rows, names, span, theirs["at"])
