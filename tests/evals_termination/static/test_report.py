@@ -48,7 +48,7 @@ def test_the_text_sets_the_published_figures_beside_ours_and_says_whose_they_are
     for words in (
         "252, 0, 36, 0.222", "table 2", "not run, it needs a model (--model)",
         "reconstructed to match the published counts",
-        "-87.50 pp [-87.50, -87.50] (95%, over tasks); published -87.50 pp [-87.50, -87.50]",
+        "-87.50 pp [-87.50, -87.50] (95%, over tasks)", "published: -87.50 pp [-87.50, -87.50] (abstract)",
         "+12 of 36", "F9 (ours)",
         "not ours, other tasks",
     ):  # fmt: skip

@@ -98,8 +98,10 @@ def _or_blank(value: Any) -> str:
 
 def _difference(ours: Mapping[str, Any], published: Mapping[str, Any] | None) -> Text:
     """U is in percentage points of fault snapshots; the interval is a 95% bootstrap over tasks."""
-    line = f"  U, ect minus critic_core: {_points(ours)} (95%, over tasks)"
-    return Text(line + (f"; published {_points(published)} ({published['at']})" if published is not None else ""))
+    lines = [f"  U, ect minus critic_core: {_points(ours)} (95%, over tasks)"]
+    if published is not None:
+        lines.append(f"                 published: {_points(published)} ({published['at']})")
+    return Text("\n".join(lines))
 
 
 def _points(row: Mapping[str, Any]) -> str:
