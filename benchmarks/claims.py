@@ -140,7 +140,7 @@ def neighbours(verifier: Verifier, judged: Judged, mention: Mention) -> list[str
         ),
         None,
     )  # fmt: skip
-    if mine is None or mine.thing.primary is None or mine.asked:
+    if mine is None or mine.thing.primary is None or mine.asked or mine.value == mine.thing.primary[1]:
         return []
     own = {
         f.value

@@ -12,7 +12,7 @@ from tallystick.prose.grounds import Case, Ground
 from tallystick.prose.matching import holds_money, read, states
 from tallystick.prose.reading import Mention
 from tallystick.prose.subjects import NOBODY, Subject
-from tallystick.prose.words import GENERIC, stem, stemmed, stems_of, widened
+from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stemmed, stems_of, tokens_of, widened
 
 _FEE: Final = stemmed({"fee", "surcharge", "charge"})
 _CREDIT: Final = stemmed({"credit", "goodwill", "compensation", "refund", "bonus"})
@@ -111,6 +111,7 @@ def ground(case: Case, mention: Mention) -> Ground:
     refusal = f"`{mention.text}` stands in the record, but not for this"
     if mention.kind in ("number", "id") and _ENDING.search(case.text[: mention.start]):
         holders = [(f, how) for f, how in holders if isinstance(f.value, str) and f.value.endswith(mention.text)]
+    passed = False
     for subject in case.tiers:
         near = [(f, how, c) for f, how in holders if (c := case.closeness(f, subject))]
         named = False
@@ -119,6 +120,21 @@ def ground(case: Case, mention: Mention) -> Ground:
                 refusal = f"a newer receipt no longer states `{mention.text}`"
                 continue
             if head and how != "text" and not head & (fact.stems | fact.place):
+                continue
+            if _otherwise(case, labels[0], fact):
+                continue
+            if passed and score(labels[0], fact) < 1:
+                continue
+            if (
+                "total" in labels[0]
+                and "total" not in fact.stems
+                and how != "text"
+                and _varies(case, mention, fact, subject)
+            ):
+                refusal = f"`{mention.text}` is only one of what the total is of"
+                continue
+            if subject in case.loose and len(subject) > 1 and _varies(case, mention, fact, subject):
+                refusal = f"`{mention.text}` is on record for one of several, and nothing says for which"
                 continue
             if how == "text":
                 if _by_text(case, mention, labels, fact, close, subject):
@@ -131,7 +147,33 @@ def ground(case: Case, mention: Mention) -> Ground:
             named = any(score(labels[0], f) >= 1 for f in _rivals(case, mention, subject, 2))
         if named:
             break
+        if (
+            subject is not NOBODY
+            and subject not in case.loose
+            and any(True for _ in _rivals(case, mention, subject, 3))
+        ):
+            if not labels[0]:
+                break
+            passed = True
     return Ground(False, why=refusal)
+
+
+def _otherwise(case: Case, label: frozenset[str], fact: Fact) -> bool:
+    """Return whether the words name another kind of thing than the fact is about: `Car: $280` of a hotel."""
+    kinds = {k: key_stems(k) - GENERIC for k, ids in case.record.kinds.items() if k != fact.thing.kind and ids}
+    own = key_stems(fact.thing.kind) | fact.place | fact.stems
+    said = {w for stems in kinds.values() for w in stems & label}
+    return bool(said) and fact.thing.primary is not None and not said & own and not label & own
+
+
+def _varies(case: Case, mention: Mention, fact: Fact, subject: Subject) -> bool:
+    """Return whether several things spoken of have the field, with different values."""
+    values = {
+        f.value for f in case.record.facts
+        if f.key == fact.key and f.thing.kind == fact.thing.kind and not f.asked and f.value is not None
+        and case.closeness(f, subject) >= 2 and not case.record.outdated(f)
+    }  # fmt: skip
+    return len(values) > 1
 
 
 def _within(case: Case, mention: Mention) -> Ground | None:
@@ -276,6 +318,16 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
         if held:
             return Ground(True, tuple(f for f in held if f.value.lower() in said)[-1:])
         break
+    nearest = case.tiers[0]
+    held = [
+        f for f in facts if not f.asked and f.call.came == "ok" and f.call.reads and case.closeness(f, nearest) >= 3
+    ]
+    if (
+        held
+        and not case.past
+        and all(f.thing.primary and f.thing.primary[0] != f.key and case.record.outdated(f) for f in held)
+    ):
+        return Ground(False, why=f"`{mention.text}` is how it was before")
     if _misplaced(case, mention, said):
         return Ground(False, why=f"what is said of `{mention.text}` is on record for another of its kind")
     good = [f for f in facts if case.stands(f)] or facts
@@ -308,16 +360,27 @@ def _misplaced(case: Case, mention: Mention, said: set[str]) -> bool:
     return False
 
 
+def _together(words: list[str], key: frozenset[str]) -> bool:
+    """Return whether the words of a field's name stand next to each other."""
+    size = len(key)
+    return any(key <= set(words[at : at + size]) for at in range(len(words) - size + 1))
+
+
 def contradicted(case: Case, mention: Mention) -> bool:
     """Return whether the words around a number name exactly one field, and its newest receipt holds another value."""
     label = labels_of(case, mention)[0]
     if not label:
         return False
+    low, high = case.setting.clause(mention.start, mention.end)
+    clause = [stem(w) for _, _, w in tokens_of(case.text[low:high]) if w not in STOP]
     for subject in case.tiers:
         named = [
             f for f in _rivals(case, mention, subject, 2 if subject else 1)
-            if (key := f.stems - GENERIC) and key & label and label - GENERIC <= widened(key) | f.place
-            and len(key & widened(label)) == len(key)
+            if (key := f.stems - GENERIC)
+            and (
+                (len(key) >= 2 and key <= label and _together(clause, key))
+                or (key <= widened(label) and key & label and label - GENERIC <= widened(key) | f.place)
+            )
         ]  # fmt: skip
         if named:
             return not any(states(mention, f) for f in named)

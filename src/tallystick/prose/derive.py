@@ -44,8 +44,8 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
     """Return whether a number of a statement follows from receipts; `deep`: operands may follow from them in turn."""
     if contradicted(case, mention):
         return Ground(False)
-    low, high = case.setting.line()
-    line = case.text[low:high]
+    low, high = case.setting.clause(mention.start, mention.end)
+    line = case.text[max(0, low - 2) : high + 2]
     values = set(mention.numbers)
     if mention.kind in ("money", "number", "quantity", "percent"):
         for make in (_sums, _gaps, _products):
@@ -195,8 +195,8 @@ def _products(case: Case, mention: Mention, deep: bool) -> Iterator[tuple[Decima
     labels = labels_of(case, mention)
     topic = labels[1] - GENERIC
     for fact in case.record.facts:
-        if not isinstance(fact.value, str) or len(fact.value) < 10:
-            continue
+        if not isinstance(fact.value, str) or len(fact.value) < 10 or "= $" in fact.value:
+            continue  # one that states its own result has said it
         found = read(fact.value)
         factors = [m for m in found if m.kind == "percent"]
         times = [Decimal(m[1]) for m in re.finditer(r"\b([0-9]+(?:\.[0-9]+)?)x\b", fact.value)]
@@ -233,7 +233,8 @@ def _counts(case: Case, mention: Mention) -> Ground | None:
                 some = next((f for f in case.record.facts if f.call is thing.call), None)
                 return Ground(Decimal(len(value)) in mention.numbers, (some,) if some else (), derived=True)
     for kind, ids in case.record.kinds.items():
-        if wanted in stems_of(kind.replace("_", " ")) and Decimal(len(ids)) in mention.numbers:
+        named = sum(1 for i in ids if i in case.text)
+        if wanted in key_stems(kind) and Decimal(named or len(ids)) in mention.numbers:
             return Ground(True, derived=True)
     return None
 

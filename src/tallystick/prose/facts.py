@@ -29,7 +29,7 @@ _REJECTED: Final = frozenset(
 _CONFIRMS: Final = frozenset({"confirm", "confirmed", "commit", "execute", "finalize"})
 _REHEARSALS: Final = frozenset({"dry_run", "dryrun", "preview", "preview_only", "simulate", "validate_only"})
 ID_KEY: Final = re.compile(r"(?:^|_)(?:id|ids|uuid|number|sku|ref|reference|code|key)$|[a-z]Ids?$", re.IGNORECASE)
-_NAME_KEY: Final = re.compile(r"(?:^|_)(?:name|title|label|subject)$|[a-z]Name$", re.IGNORECASE)
+NAME_KEY: Final = re.compile(r"(?:^|_)(?:name|title|label|subject)$|[a-z]Name$", re.IGNORECASE)
 WHOSE: Final = re.compile(r"^(?:user|customer|member|account|owner|client|requester|tenant|org)", re.IGNORECASE)
 _KINDLY: Final = frozenset({"option", "type", "kind", "topic", "category", "tier", "plan", "method", "name", "code"})
 READS: Final = frozenset(
@@ -357,7 +357,7 @@ def _names_in(value: Mapping[str, Any]) -> Iterable[str]:
     return [
         name_of(item)
         for key, item in value.items()
-        if isinstance(key, str) and _NAME_KEY.search(key) and isinstance(item, str) and 2 < len(item) <= 120
+        if isinstance(key, str) and NAME_KEY.search(key) and isinstance(item, str) and 2 < len(item) <= 120
     ]
 
 

@@ -190,6 +190,8 @@ def _is_plain_word(case: Case, mention: Mention) -> bool:
             not any(isinstance(f.value, str) and f.value.lower() == known for f in case.record.facts)
             and len(mention.text) != 3
         )
+    if any(s.rank == 3 and s.start <= mention.start < s.end for s in case.subjects.spots(case.text)):
+        return True  # part of a name
     line = case.setting.lines[case.setting.line_at(mention.start)]
     if (
         mention.kind == "number"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from tallystick.prose.facts import PREVIEWS, Fact
-from tallystick.prose.grounds import Case
+from tallystick.prose.facts import NAME_KEY, PREVIEWS, Fact
+from tallystick.prose.grounds import GENERAL, Case
 from tallystick.prose.matching import read
 from tallystick.prose.reading import Mention
 from tallystick.prose.statuses import STATUS, STRICT, SWITCHED
@@ -125,7 +125,7 @@ def weigh(case: Case) -> Words:
         s for at, s, w in tokens if w not in STOP and not w.isdigit() and "n't" not in w and base + at not in own
     ]
     words = Words(content, {}, [], [])
-    _phrases(case, words, tokens, span)
+    _phrases(case, words, tokens, span, {at for n in named if n.rank >= 3 for at in range(n.start, n.end)})
     _states(case, words, tokens, span, {base + at for at, _, _ in tokens if base + at in own})
     _switches(case, words, tokens, span)
     _deeds(case, words, span)
@@ -162,7 +162,7 @@ def _near(case: Case, facts: list[Fact]) -> tuple[list[Fact], bool]:
     return [f for f in facts if case.closeness(f, NOBODY) and case.stands(f)], False
 
 
-def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: str) -> None:
+def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: str, own: set[int]) -> None:
     known = vocabulary_of(case)
     stems = [s for _, s, _ in tokens]
     at = 0
@@ -180,10 +180,13 @@ def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span:
             continue
         facts = known.by_words[tuple(stems[at : at + size])]
         if size == 1 and STATUS.fullmatch(tokens[at][2]):
-            facts = [f for f in facts if not f.asked and f.key != "topic"]
-            if not facts:
-                at += 1
-                continue
+            at += 1
+            continue
+        if all(case.setting.start + t[0] in own for t in tokens[at : at + size]) and all(
+            NAME_KEY.search(f.key) for f in known.by_words[tuple(stems[at : at + size])]
+        ):
+            at += size
+            continue
         near, decided = _near(case, facts)
         denied = polarity(span, tokens[at][0])
         keep = [f for f in near if f.call.came == "ok"] or near
@@ -274,7 +277,7 @@ def _switched(case: Case, status: str) -> Fact | None:
 def _hedged(case: Case, mention: Mention) -> bool:
     """Return whether a state is not said to hold: in a rule, under a condition, as what something would be."""
     low, high = case.setting.clause(mention.start, mention.end)
-    return case.general or _UNREAL.search(case.text[low:high]) is not None
+    return GENERAL.search(case.text[low:high]) is not None or _UNREAL.search(case.text[low:high]) is not None
 
 
 def _deed_of(case: Case, wanted: str) -> bool:
@@ -294,7 +297,7 @@ def _deed_of(case: Case, wanted: str) -> bool:
 
 
 _UNREAL: Final = re.compile(
-    r"\b(?:would|could|can|will|to be|may|might|if|once|when|until|before|fully|non)\b|['\u2019]ll\b", re.IGNORECASE
+    r"\b(?:would|could|can|will|to be|may|might|if|once|when|until|before)\b|['\u2019]ll\b", re.IGNORECASE
 )
 
 
