@@ -182,6 +182,14 @@ def lookup(tool: Tool, scope: EntityRef | None) -> Read:
     return Read(tool=tool.name, args=dumps(args))
 
 
+def again(receipt: ReceiptRecord) -> tuple[Read, ...]:
+    """Return the read a receipt answers, to be made once more; nothing where it answers a write."""
+    call = receipt.call
+    if call is None or call.effect == "write":
+        return ()
+    return (Read(tool=call.tool, args=dumps(dict(call.args))),)
+
+
 def listed(tool: Tool, receipt: ReceiptRecord) -> Iterator[EntityRef]:
     """Yield the entities a result holds records of."""
     for rule in tool.yields:

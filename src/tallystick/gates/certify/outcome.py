@@ -8,12 +8,13 @@ Source: evidence-carrying termination, check 3.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tallystick.contracts.exact import exact
 from tallystick.contracts.terms import sources
 from tallystick.gates.certify.case import Case
 from tallystick.gates.certify.deficits import Deficit
-from tallystick.gates.certify.demand import doubtful
+from tallystick.gates.certify.demand import again, doubtful
 from tallystick.gates.certify.exhibits import Cited, Exhibit, scope_of_slot
 from tallystick.gates.claim_evidence import went
 from tallystick.model.certificate import Check
@@ -45,9 +46,11 @@ def went_well(case: Case, exhibit: Exhibit) -> Iterator[Deficit]:
         if call.id in doubts:
             continue
         for reason in went(receipt):
-            yield _found(name, reason.code, reason.message, reason.reverses, reason.refs)
+            found = _found(name, reason.code, reason.message, reason.reverses, reason.refs)
+            yield replace(found, reads=again(receipt))
         if receipt.body.truncated:
-            yield _found(name, "evidence.partial", "the result was cut off", "the whole result", (receipt.seq,))
+            found = _found(name, "evidence.partial", "the result was cut off", "the whole result", (receipt.seq,))
+            yield replace(found, reads=again(receipt))
         left = [e.item or e.key for e in case.view.effects_of_call(call.id) if e.status != "done"]
         if exhibit.claim.quantifier == "all" and call.outcome == "partial" and left:
             yield _found(name, "effect.partial_batch", f"not done: {', '.join(left[:10])}",

@@ -8,12 +8,13 @@ Source: evidence-carrying termination, check 2.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tallystick.contracts.terms import facts, sources
 from tallystick.contracts.types import Slot, Tool
 from tallystick.gates.certify.case import Case, task_digest
 from tallystick.gates.certify.deficits import Deficit
-from tallystick.gates.certify.demand import candidates, fact_names, listed, lookup, names_other, needs_all
+from tallystick.gates.certify.demand import again, candidates, fact_names, listed, lookup, names_other, needs_all
 from tallystick.gates.certify.evaluate import NotDerivableError, facts_at, in_period, overlap
 from tallystick.gates.certify.exhibits import Cited, Exhibit, anchor, dates_of_slot, scope_of_slot
 from tallystick.gates.claim_evidence import records, superseded
@@ -136,7 +137,7 @@ def _fresh(case: Case, exhibit: Exhibit, slot: Slot, scope: EntityRef | None) ->
         for ref in refs:
             reason = superseded(case.view, receipt, ref)
             if reason is not None:
-                yield _reason(slot, reason)
+                yield replace(_reason(slot, reason), reads=again(receipt))
                 break
 
 
