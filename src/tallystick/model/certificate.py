@@ -177,11 +177,11 @@ def lexical(value: Any, type_: Type | None = None) -> Any:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Decimal):
-        return plain(value)
+        return _digits(value)
     if isinstance(value, Money):
-        return f"{plain(value.amount)} {value.currency}"
+        return f"{_digits(value.amount)} {value.currency}"
     if isinstance(value, Quantity):
-        return f"{plain(value.amount)} {value.unit}"
+        return f"{_digits(value.amount)} {value.unit}"
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, date):
@@ -197,10 +197,14 @@ def lexical(value: Any, type_: Type | None = None) -> Any:
     raise InputError(f"a {type(value).__name__} is no value of a claim")
 
 
+def _digits(number: Decimal) -> str:
+    return plain(number if number else number.copy_abs())  # there is no `-0`
+
+
 def value_of(type_: Type, stated: Any) -> Any:
     """Return the typed value that `stated`, in its lexical form, states under `type_`.
 
-    There is one lexical form of a value: `lexical(value_of(type_, stated), type_) == stated`.
+    Only what `lexical` writes is read: `lexical(value_of(type_, stated), type_) == stated`.
 
     Raises:
         ValueError: it is no value of that type, or not in its lexical form.
