@@ -254,8 +254,9 @@ def test_one_changed_character_of_a_scenario_breaks_the_manifest(
     scenario._read.cache_clear()
     studies._items.cache_clear()
     assert not manifest.kept("main", language)
-    assert manifest.kept("main", "en" if language == "zh" else "zh")
-    assert manifest.listing()["manifest_ok"] is False
+    if field == "ask":
+        assert manifest.kept("main", "en" if language == "zh" else "zh")
+        assert manifest.listing()["manifest_ok"] is False
 
 
 @pytest.mark.usefixtures("fresh")
