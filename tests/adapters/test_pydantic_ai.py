@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -22,7 +23,7 @@ from pydantic_ai.usage import UsageLimits
 
 from tallystick import Guard, Run
 from tallystick.adapters.ended import RunEndedError
-from tallystick.adapters.pydantic_ai import guarded
+from tallystick.adapters.pydantic_ai import Answer, finish_output, guarded
 from tallystick.contracts import parse
 from tallystick.errors import InputError
 from tallystick.testing.conformance import CONTRACT, TASK, World
@@ -297,6 +298,51 @@ def test_a_misspelt_slot_in_the_hosts_claims_is_told_to_the_host_and_never_to_th
     assert told.value.fix == "one of: days"
     assert len(asked) == 1
     assert run.status == "UNCERTIFIED"
+
+
+def test_a_structured_output_states_its_members_that_are_named_like_slots(world: World, run: Run) -> None:
+    final = ToolCallPart("final_result", {"book": "A", "days": 7}, "f")
+    wrong = ToolCallPart("final_result", {"book": "A", "days": 8}, "w")
+    agent = agent_of(world, turns(LOOK, LEND, wrong, final), output_type=Loan)
+    result = agent.run_sync("lend it", capabilities=[guarded(run, hold_text=False)])
+    assert result.output == Loan(book="A", days=7)
+    assert run.status == "CERTIFIED"
+    assert [json.loads(body.decision)["verdict"] for _, body in run.view.stops] == ["reject", "accept"]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_finish_tool_the_model_is_offered_is_made_from_the_contract(world: World, run: Run, strict: bool) -> None:
+    offered: list[Any] = []
+
+    def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        offered.extend(info.output_tools)
+        part = [LOOK, LEND, finish][min(len(offered) - 1, 2)]
+        return ModelResponse(parts=[part])
+
+    finish = ToolCallPart("finish", {"text": "ok", "claims": {"days": 7}, "cites": None, "outcome": "acted"}, "f")
+    agent = agent_of(world, FunctionModel(model), output_type=finish_output(run, strict=strict))
+    answer = agent.run_sync("lend it", capabilities=[guarded(run, hold_text=False)]).output
+    assert isinstance(answer, Answer)
+    assert (str(answer), answer.claims, answer.outcome) == ("ok", {"days": 7}, "acted")
+    tool = offered[0]
+    wanted = run.finish_tool(strict=strict).definition
+    assert (tool.name, tool.description) == ("finish", wanted["description"])
+    schema = {k: v for k, v in tool.parameters_json_schema.items() if k not in ("title", "description")}
+    assert schema == wanted["inputSchema"]
+    assert tool.strict is (True if strict else None)
+
+
+def test_a_decline_through_the_finish_tool_needs_no_values(world: World) -> None:
+    run = Guard(CONTRACT).run({"bindings": {"book": "A"}})
+    with pytest.raises(RunEndedError):
+        agent_of(
+            world,
+            turns(ToolCallPart("finish", {"text": "no", "outcome": "declined"}, "f")),
+            output_type=finish_output(run),
+        ).run_sync("lend it", capabilities=[guarded(run, hold_text=False)])
+    (_, body), *_ = run.view.stops
+    assert body.outcome == "declined"
+    assert "coverage.open" not in body.decision
 
 
 def test_without_the_package_the_extra_is_named() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallystick.contracts import parse
+from tallystick.gates.claim import may_claim
 from tallystick.prose.propose import MAX_TEXT, Proposed, propose
 from tests.prose.answers import SLOTS, Parcel, answers, parcels, run_over, sentence, values_of, ways
 
@@ -58,6 +59,25 @@ def test_a_right_value_said_of_another_thing_is_not_claimed(
     text = data.draw(st.sampled_from(sentence(slot, written, about)))
     found = proposed(run, text)
     assert slot not in {c.slot for c in found.claims}, text
+
+
+@settings(max_examples=100)
+@given(st.data(), parcels(), st.sampled_from(SLOTS))
+def test_values_that_changed_places_between_two_things_are_not_claimed(
+    data: st.DataObject, two: tuple[Parcel, Parcel], slot: str
+) -> None:
+    mine, theirs = values_of(two[0])[slot], values_of(two[1])[slot]
+
+    def said(value: Any, parcel: str) -> str:
+        written = data.draw(st.sampled_from(ways(slot, value)))
+        return data.draw(st.sampled_from(sentence(slot, written, parcel)))
+
+    right = data.draw(st.permutations([said(mine, "P-71"), said(theirs, "P-72")]))
+    assert slot in {c.slot for c in proposed(run_over(*two), "\n".join(right)).claims}, right
+    swapped = data.draw(st.permutations([said(theirs, "P-71"), said(mine, "P-72")]))
+    run = run_over(*two)
+    found = proposed(run, "\n".join(swapped))
+    assert all(c.slot != slot or not may_claim(run.view, run.contract, c).positive for c in found.claims), swapped
 
 
 @settings(max_examples=100)

@@ -52,7 +52,6 @@ def failing() -> Iterator[Claim]:
 
 NO_CLAIMS: dict[str, Any] = {
     "a number": 5,
-    "none": None,
     "a text": "abc",
     "mappings": [{"slot": "who"}],
     "a slot that is no text": {1: 1},

@@ -93,7 +93,7 @@ def finish_output(run: Run, *, name: str = NAME, strict: bool = False) -> ToolOu
         strict: ask for strict function calling, with a schema in the subset it takes.
     """
     definition = run.finish_tool(name=name, strict=strict).definition
-    given_type = StructuredDict(definition["inputSchema"], name=name, description=definition["description"])
+    given_type = StructuredDict(definition["inputSchema"], name=name)
 
     def finish(given: Any) -> Answer:
         claims = given.get("claims")

@@ -56,6 +56,10 @@ def gateway(
             "--without-approvers", help="Start a run although nobody can approve some calls; these are held to the end."
         ),
     ] = False,
+    explicit_claims: Annotated[
+        bool,
+        typer.Option("--explicit-claims", help="Never read the text of a final answer for what it states."),
+    ] = False,
     timeout: Annotated[
         float | None,
         typer.Option("--timeout", metavar="SECONDS", help="Give a call up after this time; a write is then in doubt."),
@@ -100,7 +104,7 @@ def gateway(
         from tallystick.gateway.http import listen  # noqa: PLC0415 - only --http needs a web server
 
         listener = listen(host, port, token)
-    with Guard(load(contract), ledger) as guard:
+    with Guard(load(contract), ledger, claims_from_text=not explicit_claims) as guard:
         started = _run(guard, run, task, force=force, without_approvers=without_approvers)
         console.note(f"run {started.id}: relaying to {command[0]}")
         _warn(guard, started, named=run is not None)

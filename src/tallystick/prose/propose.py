@@ -155,7 +155,7 @@ class _Reader:
             return self._ambiguous(slot, [*equal, *other])
         if any(p.equal for p in found):
             how = next(p.how for p in found if p.equal)
-            return _note(slot, f"text.{how}", _WHY[how], _PLAIN)
+            return _note(slot, *_WHY[how], _PLAIN)
         if slot.type.name in ("integer", "decimal") and not slot.required:
             other = [p for p in other if p.labelled]
         if other and (slot.required or any(p.labelled for p in other)):
@@ -350,11 +350,11 @@ class _Reader:
 
 
 _PLAIN: Final = "a text that states it plainly, once and for what it is about, or claims beside the text"
-_WHY: Final[Mapping[str, str]] = {
-    "other_entity": "the text states this value of something else",
-    "other_field": "the text states this value under another name",
-    "denied": "the text denies it, or only supposes it",
-    "inexact": "the text states it only roughly",
+_WHY: Final[Mapping[str, tuple[str, str]]] = {
+    "other_entity": ("text.other_entity", "the text states this value of something else"),
+    "other_field": ("text.other_field", "the text states this value under another name"),
+    "denied": ("text.denied", "the text denies it, or only supposes it"),
+    "inexact": ("text.inexact", "the text states it only roughly, or as the end of a range"),
 }
 
 
