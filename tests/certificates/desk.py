@@ -54,11 +54,11 @@ def settle_invoice(run: Run, invoice: str = "I-7", amount: str = "420.00") -> Fi
     return run.finish("done", {"amount_paid": amount})
 
 
-def certified(folder: Path, run_id: str = "r", *, key: Ed25519PrivateKey = KEY, ledger: bool = False) -> Certified:
+def certified(folder: Path, run_id: str = "r", *, key: Ed25519PrivateKey = KEY, contract: Path = CONTRACT) -> Certified:
     """Run the desk to a certified end in `folder`, and write both files."""
     folder.mkdir(exist_ok=True)
     tools = Desk.create(folder / f"{run_id}-desk.db").tools()
-    guard = Guard(CONTRACT, folder / "ledger.db" if ledger else None, tools=tools, clock=Clock(), sign_with=key)
+    guard = Guard(contract, tools=tools, clock=Clock(), sign_with=key)
     with guard.run({"bindings": {"invoice": "I-7"}}, run_id=run_id) as run:
         finish = settle_invoice(run)
     assert finish.accepted, finish

@@ -14,7 +14,7 @@ from tallystick.certificates.check import STEPS, Checked, check_certificate
 from tallystick.ledger.export import export
 from tallystick.ledger.verify import verify
 from tallystick.model.certificate import Certificate
-from tests.certificates.desk import KEY, NOW, OTHER, PUBLIC, Certified, certified, signed, stated
+from tests.certificates.desk import CONTRACT, KEY, NOW, OTHER, PUBLIC, Certified, certified, signed, stated
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +75,17 @@ def test_another_runs_export_and_another_runs_certificate_do_not_fit(desk: Certi
         found = check_certificate(one.envelope, other.export, PUBLIC)
         assert steps(found) == {"chain"}
         assert {f.code for f in found.problems} >= {"certificate.run", "certificate.head"}
+
+
+def test_a_certificate_made_under_another_contract_does_not_fit(desk: Certified, tmp_path: Path) -> None:
+    """The same run id, the same calls and answers, another contract text."""
+    text = CONTRACT.read_text(encoding="utf-8") + "# one more line\n"
+    (tmp_path / "other.yaml").write_text(text, encoding="utf-8")
+    other = certified(tmp_path, contract=tmp_path / "other.yaml")
+    found = check_certificate(other.envelope, desk.export, PUBLIC)
+    assert steps(found) == {"chain"}
+    assert "certificate.contract" in {f.code for f in found.problems}
+    assert check_certificate(other.envelope, other.export, PUBLIC).ok
 
 
 def test_a_cut_export_is_not_verified(desk: Certified, tmp_path: Path) -> None:

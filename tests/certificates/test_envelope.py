@@ -152,6 +152,9 @@ def test_any_other_bytes_are_bad_input_and_no_traceback(value: bytes) -> None:
 def test_a_huge_envelope_is_refused_before_it_is_read(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="larger"):
         open_envelope(b" " * (module.MAX_BYTES + 1), PUBLIC)
+    # What is small as a file and huge in memory is refused before it is parsed, also where the right key signed it.
+    with pytest.raises(InputError, match="more values"):
+        open_envelope(signed(b"[" + b"[]," * module.MAX_MARKS + b"[]]", KEY), PUBLIC)
     monkeypatch.setattr(module, "MAX_BYTES", len(raw) - 1)
     with pytest.raises(InputError, match="larger"):
         open_envelope(raw, PUBLIC)

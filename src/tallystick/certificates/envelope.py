@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 """Most bytes of an envelope. A reference takes some 200 bytes, so this is a claim over more than 100,000 receipts."""
+MAX_MARKS: Final = 2_000_000
+"""Most brackets, braces and commas of a statement: millions of empty lists would take a hundred times their size."""
 _SIGNATURE_BYTES: Final = 64
 _FIX: Final = "the file as it was handed out, byte for byte"
 
@@ -85,7 +87,7 @@ def sign(view: View, certificate: Certificate, key: Ed25519PrivateKey) -> bytes:
     from securesystemslib.dsse import Envelope  # noqa: PLC0415 - loads cloud clients where installed; rarely needed
     from securesystemslib.signer import CryptoSigner  # noqa: PLC0415
 
-    envelope = Envelope(certificate.statement(), PAYLOAD_TYPE, {})
+    envelope = Envelope(_bounded(certificate.statement()), PAYLOAD_TYPE, {})
     envelope.sign(CryptoSigner(key))
     raw = canonical(envelope.to_dict()) + b"\n"
     if len(raw) > MAX_BYTES:
@@ -108,7 +110,9 @@ def open_envelope(raw: bytes, public_key: bytes | None) -> Opened:
         raise InputError("the signature is none of Ed25519", fix=_FIX)
     if public_key is not None:
         _check_signature(payload, one.keyid, signature, public_key)
-    return Opened(certificate=certificate_of(payload), payload=payload, key_id=one.keyid, signed=public_key is not None)
+    return Opened(
+        certificate=certificate_of(_bounded(payload)), payload=payload, key_id=one.keyid, signed=public_key is not None
+    )
 
 
 def looks_like_envelope(head: bytes) -> bool:
@@ -133,6 +137,12 @@ def _read(raw: bytes) -> _Envelope:
     if canonical(msgspec.to_builtins(found)) + b"\n" != raw:
         raise InputError("an envelope, but not in the one form it is written in (RFC 8785)", fix=_FIX)
     return found
+
+
+def _bounded(payload: bytes) -> bytes:
+    if sum(map(payload.count, (b"[", b"{", b","))) > MAX_MARKS:
+        raise InputError("far more values than a certificate has", fix="fewer references")
+    return payload
 
 
 def _bytes(text: str, what: str) -> bytes:
