@@ -9,7 +9,7 @@ from typing import Final
 
 from tallystick.prose.facts import ID_KEY, Fact
 from tallystick.prose.grounds import Case, Ground
-from tallystick.prose.matching import holds_money, read, states
+from tallystick.prose.matching import agrees, holds_money, read, states
 from tallystick.prose.reading import Mention
 from tallystick.prose.subjects import NOBODY, Subject
 from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stemmed, stems_of, tokens_of, widened
@@ -25,6 +25,7 @@ _HEADS: Final = {
     "tax": stemmed({"tax"}), "deposit": stemmed({"deposit"}), "subtotal": stemmed({"subtotal"}),
 }  # fmt: skip
 """Nouns for what an amount is, and the words of which a field or tool must have one to hold such an amount."""
+__all__ = ["agrees", "contradicted", "ground", "head_of", "labels_of", "read", "score", "states"]
 _WORD: Final = re.compile(r"[a-z]+")
 _TIMES: Final = re.compile(r"[\u00d7x]\s?[0-9]|[0-9]\s?[\u00d7x](?![a-z])|[0-9]\s+\u00d7")
 _UNITS: Final = {"pound": ("lb", "lbs"), "ounce": ("oz",), "minute": ("min", "mins"), "hour": ("hr", "hrs")}
@@ -32,6 +33,8 @@ _QUANTITY: Final = stemmed({"quantity", "qty", "count"})
 _NUMBERS: Final = frozenset({"money", "number", "percent", "quantity", "duration", "ordinal"})
 
 
+_HOW: Final = stemmed({"method", "mode", "reason", "type", "option", "resolution"})
+_SUMMED: Final = stemmed({"total", "combined", "both", "overall", "together", "sum"})
 _ENDING: Final = re.compile(r"\b(?:end(?:s|ing)? (?:in|with)|last (?:four|4)(?: digits)?)\W{0,4}$")
 """Digits after these words are the end of a number, and no amount."""
 
@@ -74,7 +77,18 @@ def score(label: frozenset[str], fact: Fact) -> float:
     exact = len(key & label)
     wide = len((key & widened(label)) - label)
     place = len(fact.place & label)
-    return exact + 0.7 * wide + min(0.4, 0.2 * place)
+    beside = len(beside_of(fact) & label)
+    return exact + 0.7 * wide + min(0.4, 0.2 * place) + min(1.2, 0.6 * beside)
+
+
+def beside_of(fact: Fact) -> frozenset[str]:
+    """Return the stems of the short words beside a field in its object: how it was refunded, what state it is in."""
+    found: frozenset[str] = frozenset()
+    for key, value in fact.thing.fields.items():
+        if isinstance(value, str) and 2 < len(value) <= 24 and key != fact.key and not any(c.isdigit() for c in value):
+            if key_stems(key) & _HOW:
+                found |= key_stems(value.replace(" ", "_"))
+    return found
 
 
 def head_of(case: Case, mention: Mention) -> frozenset[str]:
@@ -125,15 +139,10 @@ def ground(case: Case, mention: Mention) -> Ground:
                 continue
             if passed and score(labels[0], fact) < 1:
                 continue
-            if (
-                "total" in labels[0]
-                and "total" not in fact.stems
-                and how != "text"
-                and _varies(case, mention, fact, subject)
-            ):
+            if "total" in labels[0] and "total" not in fact.stems and how != "text" and _varies(case, fact, subject):
                 refusal = f"`{mention.text}` is only one of what the total is of"
                 continue
-            if subject in case.loose and len(subject) > 1 and _varies(case, mention, fact, subject):
+            if subject in case.loose and len(subject) > 1 and _varies(case, fact, subject):
                 refusal = f"`{mention.text}` is on record for one of several, and nothing says for which"
                 continue
             if how == "text":
@@ -166,14 +175,15 @@ def _otherwise(case: Case, label: frozenset[str], fact: Fact) -> bool:
     return bool(said) and fact.thing.primary is not None and not said & own and not label & own
 
 
-def _varies(case: Case, mention: Mention, fact: Fact, subject: Subject) -> bool:
+def _varies(case: Case, fact: Fact, subject: Subject) -> bool:
     """Return whether several things spoken of have the field, with different values."""
-    values = {
-        f.value for f in case.record.facts
-        if f.key == fact.key and f.thing.kind == fact.thing.kind and not f.asked and f.value is not None
-        and case.closeness(f, subject) >= 2 and not case.record.outdated(f)
-    }  # fmt: skip
-    return len(values) > 1
+    values: dict[str, object] = {}
+    for other in case.record.facts:
+        primary = other.thing.primary
+        if other.key == fact.key and other.thing.kind == fact.thing.kind and primary is not None and not other.asked:
+            if other.value is not None and case.closeness(other, subject) >= 2 and not case.record.outdated(other):
+                values[primary[1]] = other.value
+    return len(set(values.values())) > 1
 
 
 def _within(case: Case, mention: Mention) -> Ground | None:
@@ -369,7 +379,7 @@ def _together(words: list[str], key: frozenset[str]) -> bool:
 def contradicted(case: Case, mention: Mention) -> bool:
     """Return whether the words around a number name exactly one field, and its newest receipt holds another value."""
     label = labels_of(case, mention)[0]
-    if not label:
+    if not label or label & _SUMMED:
         return False
     low, high = case.setting.clause(mention.start, mention.end)
     clause = [stem(w) for _, _, w in tokens_of(case.text[low:high]) if w not in STOP]

@@ -48,6 +48,12 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
     line = case.text[max(0, low - 2) : high + 2]
     values = set(mention.numbers)
     if mention.kind in ("money", "number", "quantity", "percent"):
+        if equation(case, mention):
+            return Ground(True, tuple(f for _, f in _operands(case, mention, False)[:3]), derived=True)
+        if mention.kind == "money" and _SUM.search(line):
+            listed = _list_sum(case, mention)
+            if listed:
+                return Ground(True, listed, derived=True)
         for make in (_sums, _gaps, _products):
             if make is _sums and not _SUM.search(line):
                 continue
@@ -69,6 +75,53 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
     if mention.kind in ("number",) and not mention.noun:
         return _listed(case, mention)
     return Ground(False)
+
+
+_TERM: Final = r"\(?[-\u2212+]?\s?[$\u20ac\u00a3]?[0-9][0-9,]*(?:\.[0-9]+)?\)?"
+_EQUATION: Final = re.compile(
+    rf"(?P<left>{_TERM}(?:[^=0-9$\n]{{0,40}}?\s[-\u2212\u2013+]\s*\W{{0,3}}{_TERM})+)[^=0-9\n]{{0,40}}=\s*\W{{0,3}}(?P<right>{_TERM})"
+)
+_SIGNED: Final = re.compile(r"(?P<sign>[-\u2212\u2013+])?\s*\W{0,3}?[$\u20ac\u00a3]?(?P<n>[0-9][0-9,]*(?:\.[0-9]+)?)")
+
+
+def equation(case: Case, mention: Mention) -> bool:
+    """Return whether a number is the result of a sum that the line itself writes out, and of amounts on record."""
+    low, high = case.setting.at(mention.start, mention.end).line()
+    for found in _EQUATION.finditer(case.text, low, high):
+        if not found.start("right") <= mention.start <= found.end("right") and not (
+            mention.start <= found.start("right") < mention.end
+        ):
+            continue
+        total = Decimal(0)
+        for term in _SIGNED.finditer(found["left"]):
+            value = Decimal(term["n"].replace(",", ""))
+            total += -value if term["sign"] in ("-", "\u2212", "\u2013") else value
+        parts = [m for m in case.all_mentions if found.start("left") <= m.start and m.end <= found.end("left")]
+        held = [m for m in parts if any(states(m, f) and f.call.came != "failed" for f in case.record.facts)]
+        if total in mention.numbers and parts and len(held) == len(parts):
+            return True
+    return False
+
+
+def _list_sum(case: Case, mention: Mention) -> tuple[Fact, ...]:
+    """Return the facts of the amounts of the lines above, the nearest first, whose running sum is the amount."""
+    here = case.setting.at(mention.start, mention.end)
+    total, facts = Decimal(0), []
+    for start, end in list(here.before())[:10]:
+        amounts = [m for m in case.all_mentions if start <= m.start and m.end <= end and m.kind == "money"]
+        if not amounts:
+            continue
+        fact = next(
+            (f for f in reversed(case.record.facts) if holds_money(f) and case.stands(f) and states(amounts[-1], f)),
+            None,
+        )
+        if fact is None:
+            return ()
+        total += amounts[-1].numbers[0]
+        facts.append(fact)
+        if len(facts) >= 2 and total in mention.numbers:
+            return tuple(facts)
+    return ()
 
 
 def _operands(case: Case, mention: Mention, deep: bool) -> list[tuple[Decimal, Fact]]:
@@ -257,6 +310,8 @@ def _listed(case: Case, mention: Mention) -> Ground:
 def _durations(case: Case, mention: Mention) -> Ground | None:
     """Judge a time between: two moments of one thing, exactly so long apart, or so many whole days."""
     wanted = [r.value for r in mention.readings if isinstance(r.value, timedelta)]
+    if mention.noun == "night":
+        wanted = [timedelta(days=int(n)) for n in mention.numbers if n == int(n) and n < 1000]
     if not wanted:
         return None
     label = labels_of(case, mention)[1]
@@ -268,7 +323,7 @@ def _durations(case: Case, mention: Mention) -> Ground | None:
                 by_thing[id(fact.thing)].append((fact, moment))
     for moments in by_thing.values():
         for (one, a), (two, b) in combinations(moments, 2):
-            if not (score(label, one) or score(label, two)):
+            if not (score(label, one) or score(label, two) or mention.noun == "night"):
                 continue
             gap = abs(a - b)
             if any(gap == w or (w.days and not w.seconds and gap.days == w.days) for w in wanted):
@@ -494,6 +549,7 @@ def extreme(case: Case) -> Ground | None:
         "highest": ("rat", "price"),
     }.get(word, ("duration", "depart", "eta", "day", "arriv"))
     largest = word in ("highest", "longest", "biggest")
+    compared = False
     for subject in case.tiers[:4]:
         for fact in reversed(case.record.facts):
             if case.closeness(fact, subject) < 2 or not fact.stems & set(wanted) or isinstance(fact.value, bool):
@@ -504,9 +560,12 @@ def extreme(case: Case) -> Ground | None:
                 if f.call is fact.call and f.key == fact.key and type(f.value) is type(fact.value)
             ]
             if len(row) >= 2 and isinstance(fact.value, (int, Decimal, str)):
+                compared = True
                 best = max(f.value for f in row) if largest else min(f.value for f in row)
                 if best == fact.value:
                     return Ground(True, (fact,), derived=True)
+    if not compared and case.mentions:
+        return None  # its values are judged on their own
     return Ground(False, why=f"no receipt shows which is the {word}")
 
 

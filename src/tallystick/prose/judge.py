@@ -128,10 +128,14 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
     if _CLOSING.search(span) and not values:
         return Judged(verdict="not_checkable", why="a closing phrase or an opinion")
     grounds: list[Ground] = []
+    asked = False
     words = qualities.weigh(case)
     if words.failed and not offer:
         return Judged(verdict="refused", why=words.failed[0])
     for mention in values:
+        if _asked_for(case, mention):
+            asked = True
+            continue
         ground = amounts.ground(case, mention)
         if not ground.holds:
             derived = derive.number(case, mention)
@@ -150,16 +154,15 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
     if reason is not None and reason["rest"] and not _is_reason(case, reason["reason"], reason["rest"]):
         return Judged(verdict="refused", why="no receipt gives that as the reason for it")
     for rule in (derive.not_done, derive.extreme, derive.unchanged, derive.comparison):
-        made = rule(case)
-        if made is not None:
-            if (
-                not made.holds
-                and not (grounds and rule is derive.comparison)
-                and not (words.strong and rule is derive.unchanged)
-            ):
-                return Judged(verdict="refused", why=made.why)
-            if made.holds:
-                grounds.append(made)
+        if rule is derive.not_done and words.strong:
+            continue
+        found = rule(case)
+        if found is None:
+            continue
+        if found.holds:
+            grounds.append(found)
+        elif not (grounds and rule is derive.comparison) and not (words.strong and rule is derive.unchanged):
+            return Judged(verdict="refused", why=found.why)
     if offer:
         return Judged(verdict="not_checkable", receipts=_receipts(grounds), why="an offer, a plan or a condition")
     facts = [f for g in grounds for f in g.facts]
@@ -171,7 +174,7 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
             if not words.content and named:
                 return Judged(verdict="supported", why="it names what is on record")
             return Judged(verdict="refused", why="no receipt says so")
-    derived = words.derived or any(g.derived for g in grounds)
+    derived = asked or words.derived or any(g.derived for g in grounds)
     receipts = tuple(dict.fromkeys(receipt_of(f) for f in (*facts, *words.strong[:3])))
     return Judged(verdict="derivable" if derived else "supported", receipts=receipts, why="borne out")
 
@@ -206,6 +209,25 @@ def _is_plain_word(case: Case, mention: Mention) -> bool:
             not mention.noun and mention.text.lower() != "zero" and not case.setting.following_list()
         )
     return False
+
+
+_WISH: Final = re.compile(
+    r"\b(?:budget|deadline|requirement|criteri\w+|you (?:asked|wanted|said|mentioned|need|requested)|your (?:rules?|limit|cap|max\w*|target)"
+    r"|by|before|or less|at most|no more than|under|within)\b|\u2264|<",
+    re.IGNORECASE,
+)
+
+
+def _asked_for(case: Case, mention: Mention) -> bool:
+    """Return whether a value is only the bound a user set (`lands by 8 PM`), which no receipt need state."""
+    if mention.kind not in ("time", "money", "duration", "quantity"):
+        return False
+    low, high = case.setting.clause(mention.start, mention.end)
+    if _WISH.search(case.text[low : mention.end + 10]) is None or mention.approximate == "least":
+        return False
+    if any(amounts.states(mention, f) == "exact" for f in case.record.facts if not f.asked):
+        return False
+    return any(amounts.agrees(mention, m) for text in case.asked for m in amounts.read(text))
 
 
 @lru_cache(maxsize=1024)

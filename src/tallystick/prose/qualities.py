@@ -20,7 +20,7 @@ from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stemmed, stem
 _ALIKE: Final = tuple(stemmed(group) for group in (
     {"active", "confirm", "book", "schedul", "valid", "open", "place", "staying", "stay", "keep"},
     {"cancel"}, {"complet", "updat", "process", "done", "finaliz", "success", "proceed"},
-    {"return"}, {"refund"}, {"remov", "delet"}, {"add"}, {"lost"}, {"deliver"},
+    {"return", "refund", "credit"}, {"refund"}, {"remov", "delet"}, {"add"}, {"lost"}, {"deliver"},
     {"deni", "declin", "reject", "refus"}, {"approv", "accept"},
     {"charg", "pay"}, {"replac", "claim"}, {"updat", "chang", "mov", "switch", "modify", "modifi"},
     {"set", "appli", "apply", "appl", "select", "updat"}, {"issu", "creat", "refund", "process"},
@@ -335,9 +335,14 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
                 words.grounded.update(dict.fromkeys(key, "switch"))
                 words.strong.append(fact)
                 words.derived = words.derived or (denied and fact.value is None)
-            elif isinstance(fact.value, bool) or denied:
+            elif denied or (isinstance(fact.value, bool) and (yes or _bare(case, words, key))):
                 words.failed.append(f"the record says otherwise of `{fact.key}`")
         return
+
+
+def _bare(case: Case, words: Words, key: frozenset[str]) -> bool:
+    """Return whether a span says little more than the name of a field."""
+    return len(words.content) <= len(key) + 1 and not any(m.kind == "money" for m in case.mentions)
 
 
 def _direct(case: Case, words: Words) -> None:
