@@ -9,6 +9,7 @@ import msgspec
 
 from tallystick.evals.lifecycle.rollouts.environment import Environment, Taken
 from tallystick.evals.lifecycle.suite import protocol
+from tallystick.evals.lifecycle.suite.asking import CONTEXT_FULL
 from tallystick.evals.lifecycle.suite.kept import Raw
 from tallystick.evals.lifecycle.suite.scenario import Language, Scenario
 from tallystick.evals.lifecycle.suite.trace import compact, tools
@@ -134,7 +135,8 @@ def play(
     for _ in range(turn_cap):
         reply = ask(messages, declared)
         if reply.failure:
-            end, failure = "transport", reply.failure
+            # A conversation grown too long is a bound like the turn cap, and nobody's connection.
+            end, failure = "turn_cap" if reply.failure == CONTEXT_FULL else "transport", reply.failure
             break
         texts.append(reply.text)
         messages.append(_assistant(reply, len(calls)))

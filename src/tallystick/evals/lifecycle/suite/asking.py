@@ -14,10 +14,11 @@ from tallystick.evals.lifecycle.admission import Check
 from tallystick.evals.lifecycle.suite.item import Item
 from tallystick.evals.lifecycle.suite.kept import Called, Raw
 from tallystick.model import jsontext
-from tallystick.models.endpoint import ChatEndpoint
+from tallystick.models.endpoint import ChatEndpoint, ContextFullError
 
 ATTEMPTS: Final = 2
 """Requests for one reply before its failure is kept."""
+CONTEXT_FULL: Final = "the conversation no longer fits the model's context"
 THINKING: Final[Mapping[str, Mapping[str, Any]]] = {
     "on": {"chat_template_kwargs": {"enable_thinking": True}},
     "off": {"chat_template_kwargs": {"enable_thinking": False}},
@@ -86,10 +87,13 @@ class Deployment:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return _read(self.endpoint.complete(body), self.name, seed, attempt)
+            except ContextFullError:
+                failure = CONTEXT_FULL
+                break  # it would be no shorter the second time
             except InputError as bad:
                 failure = bad.message
         return Raw(
-            stimulus="", digest="", repetition=seed, deployment=self.name, failure=failure[:300], attempts=ATTEMPTS
+            stimulus="", digest="", repetition=seed, deployment=self.name, failure=failure[:300], attempts=attempt
         )
 
 
