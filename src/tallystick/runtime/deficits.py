@@ -9,11 +9,11 @@ import msgspec
 
 from tallystick.contracts.terms import facts, sources
 from tallystick.contracts.types import Contract, Slot, Tool
-from tallystick.gates.certify.exhibits import scope_of_slot
+from tallystick.gates.certify.exhibits import dates_of_slot, scope_of_slot
 from tallystick.gates.claim_slot import slot_of
 from tallystick.gates.stage import call_for
 from tallystick.model import jsontext
-from tallystick.model.certificate import Check
+from tallystick.model.certificate import Check, lexical
 from tallystick.model.decision import Decision, Read, Reason
 from tallystick.model.values import same
 from tallystick.view import ReceiptRecord, View
@@ -126,8 +126,8 @@ def _deficit(view: View, contract: Contract, reason: Reason) -> Deficit:
     owed = view.obligations.get(reason.where) if reason.code == "obligation.open" else None
     call = call_for(contract, owed) if owed is not None else None
     reads = reason.reads
-    if not reads and slot is not None and (reason.code in _UNREAD or reason.code.startswith("result.")):
-        reads = _reads(view, contract, slot)
+    if slot is not None and (reason.code in _UNREAD or reason.code.startswith("result.")):
+        reads = _reads(view, contract, slot) or reads
     return Deficit(
         slot=slot.name if slot is not None else "",
         check=check_of(reason),
@@ -150,9 +150,24 @@ def _reads(view: View, contract: Contract, slot: Slot) -> tuple[Read, ...]:
             ref = expr.id.refs[0] if len(expr.id.refs) == 1 else ()
             if problem is None and scope is not None and expr.kind == scope.kind and len(ref) == 2 and ref[0] == "args":
                 args[ref[1]] = [scope.id] if expr.each else scope.id
+        args |= _of_task(view, contract, slot, tool, args)
         if not any(_answers(receipt, args) for receipt in view.receipts_of(tool.name)):
             found.append(Read(tool=tool.name, args=jsontext.dumps(args)))
     return tuple(found)
+
+
+def _of_task(view: View, contract: Contract, slot: Slot, tool: Tool, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments the task settles: the day a slot's period is told by, and what is named as an input is."""
+    found: dict[str, Any] = {}
+    period, (dates, _) = slot.dates, dates_of_slot(view, slot)
+    arg = period.arg if period is not None else None
+    if arg is not None and arg in tool.args and dates is not None and dates[0] == dates[1]:
+        found[arg] = dates[0].isoformat()
+    for name, kind in tool.args.items():
+        declared = contract.inputs.get(name)
+        if name in view.task.bindings and str(declared) == str(kind) and name not in known:
+            found.setdefault(name, lexical(view.task.bindings[name]))
+    return found
 
 
 def _tools(contract: Contract, slot: Slot) -> list[Tool]:

@@ -24,9 +24,9 @@ from tallystick.model import jsontext
 from tallystick.models.endpoint import ContextFullError
 from tallystick.runtime.finish_tool import NAME, finish_schema, said_in
 
-STEPS: Final = 6
+STEPS: Final = 4
 """Requests to the model in one turn."""
-MAX_TOKENS: Final = 384
+MAX_TOKENS: Final = 256
 """Longest reply of a model, in tokens."""
 SYSTEM: Final = (
     "You carry out a task with the tools you are given and with nothing else. When you are finished, call `finish` with"
