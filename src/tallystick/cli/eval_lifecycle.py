@@ -243,13 +243,18 @@ def _fields(text: str | None, option: str) -> Mapping[str, Any] | None:
 
 
 def _report(folders: list[Path], *, json: bool) -> int:
-    from tallystick.evals.lifecycle.suite.report import report, text  # noqa: PLC0415 - only this scores
+    from tallystick.evals.lifecycle.figures import save  # noqa: PLC0415 - only this scores and draws
+    from tallystick.evals.lifecycle.suite.report import report, text  # noqa: PLC0415
 
     told = report(folders, fit=_can_fit())
     shown = text(told)
     if len(folders) == 1:
         (folders[0] / "report.json").write_text(jsontext.dumps(told) + "\n", encoding="utf-8")
         (folders[0] / "report.txt").write_text(shown, encoding="utf-8")
+        try:
+            save(told, folders[0] / "figures")
+        except InputError as bad:
+            console.note(f"no figures: {bad}")
     if json:
         console.emit(told)
     else:
