@@ -10,12 +10,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tallystick.contracts.types import Completeness, Tool
-from tallystick.model.canonical import canonical
 from tallystick.model.decision import Read, Reason
 from tallystick.model.jsontext import dumps
 from tallystick.model.pointer import MISSING, resolve
 from tallystick.view import ReceiptRecord
-from tallystick.view.keys import id_text, key_value
+from tallystick.view.keys import id_text, question_of
 
 _FIRST = (None, "1", "0")
 
@@ -69,11 +68,10 @@ def _questions(rule: Completeness, receipts: Sequence[ReceiptRecord]) -> list[di
     """Group receipts by their arguments apart from the page; keep the newest receipt of each page."""
     groups: dict[bytes, dict[str | None, ReceiptRecord]] = {}
     for receipt in receipts:
-        args = dict(receipt.call.args) if receipt.call is not None else {}
-        page = args.pop(rule.page_arg, None) if rule.page_arg is not None else None
-        pages = groups.setdefault(canonical(key_value(args)), {})
-        pages.pop(id_text(page), None)
-        pages[id_text(page)] = receipt
+        question, page = question_of(rule, receipt.call.args if receipt.call is not None else {})
+        pages = groups.setdefault(question, {})
+        pages.pop(page, None)
+        pages[page] = receipt
     return list(groups.values())
 
 

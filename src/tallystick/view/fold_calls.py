@@ -21,6 +21,7 @@ from tallystick.view.keys import (
     exclusion_values,
     id_text,
     idempotency_key,
+    question_of,
     targets_of,
 )
 from tallystick.view.obligations import matches
@@ -186,6 +187,10 @@ def receipt(state: State, body: Receipt, sealed: Sealed) -> None:
         _about(state, call.tool, ref, record)
     if tool is None:
         return
+    if tool.complete is not None:
+        question, page = question_of(tool.complete, call.args)
+        asked = state.index.pages.setdefault(call.tool, {}).setdefault(question, {})
+        asked.setdefault(page, []).append(record)
     if record.good:
         learn(state, tool, call, record)
         return

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from tallystick.contracts.exact import exact
-from tallystick.contracts.types import Contract, Effect, EntityExpr, Tool
+from tallystick.contracts.types import Completeness, Contract, Effect, EntityExpr, Tool
 from tallystick.errors import ExpressionError
 from tallystick.model.canonical import canonical
 from tallystick.model.events import tagged
@@ -127,6 +127,13 @@ def _digits(number: Decimal) -> str:
     digits = plain(number)
     digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
     return "0" if digits == "-0" else digits
+
+
+def question_of(rule: Completeness, args: Mapping[str, Any]) -> tuple[bytes, str | None]:
+    """Return (canonical form of what a listing was asked, apart from the page; the page as text)."""
+    asked = dict(args)
+    page = asked.pop(rule.page_arg, None) if rule.page_arg is not None else None
+    return canonical(key_value(asked)), id_text(page)
 
 
 def typed_args(tool: Tool, args: Mapping[str, Any]) -> Mapping[str, Any]:

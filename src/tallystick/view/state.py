@@ -52,6 +52,7 @@ class Index:
     calls_by_native: dict[str, list[CallRecord]] = field(default_factory=dict)
     receipts_by_tool: dict[str, list[ReceiptRecord]] = field(default_factory=dict)
     receipts_about: dict[tuple[str, EntityRef], list[ReceiptRecord]] = field(default_factory=dict)
+    pages: dict[str, dict[bytes, dict[str | None, list[ReceiptRecord]]]] = field(default_factory=dict)
     facts: dict[EntityRef, dict[str, Fact]] = field(default_factory=dict)
     kinds: dict[str, dict[str, EntityRef]] = field(default_factory=dict)
     last_write: dict[EntityRef, int] = field(default_factory=dict)

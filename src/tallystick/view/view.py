@@ -121,6 +121,11 @@ class View(State):
         """Return the receipts of calls to `tool` that addressed an entity or hold a record of it, oldest first."""
         return self.index.receipts_about.get((tool, ref), ())
 
+    def pages_of(self, tool: str) -> Iterator[list[ReceiptRecord]]:
+        """Yield the answers to each question put to a listing, page by page, oldest first; the newest counts."""
+        for pages in self.index.pages.get(tool, {}).values():
+            yield from pages.values()
+
     def facts(self, ref: EntityRef) -> Mapping[str, Fact]:
         """Return field → newest fact about an entity."""
         return self.index.facts.get(ref, _NO_FACTS)

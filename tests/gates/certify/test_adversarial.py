@@ -57,10 +57,10 @@ def started(view: View) -> View:
     return view
 
 
-def worlds(shard: int) -> Any:
+def worlds(shard: int, certificates: int = CERTIFICATES // SHARDS) -> Any:
     """Yield (seed, world, view, honest certificate) of worlds in which something was paid or tried."""
     seed, made = shard, 0
-    while made < CERTIFICATES // SHARDS:
+    while made < certificates:
         one = world(seed)
         view = started(one.view())
         rng = random.Random(seed)

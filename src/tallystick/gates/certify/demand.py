@@ -89,6 +89,9 @@ def chosen(
         return _one(reversed(told), fits)
     if function == "first":
         return _one(told, fits)
+    if scope is None and tool.complete is not None and tool.effect == "read":
+        newest = (r for page in view.pages_of(tool.name) for r in _one(reversed(page), fits))
+        return whole_answer(tool, newest)[0]
     by_call: dict[str, ReceiptRecord] = {}
     for receipt in told:
         if receipt.call is not None and fits(receipt):
