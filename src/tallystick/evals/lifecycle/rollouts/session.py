@@ -14,7 +14,7 @@ from tallystick.evals.lifecycle.suite.kept import Raw
 from tallystick.evals.lifecycle.suite.scenario import Language, Scenario
 from tallystick.evals.lifecycle.suite.trace import compact, tools
 from tallystick.gates.stage import Stage
-from tallystick.gates.stop_policies import Moment, RuntimeOwned, StopPolicy
+from tallystick.gates.stop_policies import Moment, Ruling, RuntimeOwned, StopPolicy
 from tallystick.progress import parse_report
 
 Outcome = Literal["task_ok", "dead_end", "premature_stop", "stall", "turn_cap", "transport"]
@@ -131,7 +131,8 @@ def play(
     turns: list[Turned] = []
     calls: list[Dispatched] = []
     texts: list[str] = []
-    re_prompted, end, failure = 0, "turn_cap", ""
+    re_prompted, failure = 0, ""
+    end: End = "turn_cap"
     for _ in range(turn_cap):
         reply = ask(messages, declared)
         if reply.failure:
@@ -152,8 +153,8 @@ def play(
         )  # fmt: skip
         ruling = policy.decide(moment)
         turns.append(_turned(moment, ruling))
-        if ruling in ("stop", "dead_end", "give_up"):
-            end = ruling
+        if ruling in _ENDS:
+            end = _ENDS[ruling]
             break
         if ruling == "re_prompt":
             re_prompted += 1
@@ -164,15 +165,14 @@ def play(
                 break
             messages.append({"role": "user", "content": more.pop(0)})
             world.supplied = True  # the first thing the user adds is what was missing
-    ended = _END[end]
     return Session(
         scenario=scenario.id,
         language=language,
         policy=policy.name,
         repetition=repetition,
         deployment=agent.name,
-        end=ended,
-        outcome="task_ok" if world.finished else _UNFINISHED[ended],
+        end=end,
+        outcome="task_ok" if world.finished else _UNFINISHED[end],
         turns=tuple(turns),
         calls=tuple(calls),
         store=tuple(world.store),
@@ -182,10 +182,7 @@ def play(
     )
 
 
-_END: Final[Mapping[str, End]] = {
-    "stop": "stop", "dead_end": "dead_end", "give_up": "give_up", "user_silent": "user_silent", "turn_cap": "turn_cap",
-    "transport": "transport",
-}  # fmt: skip
+_ENDS: Final[Mapping[Ruling, End]] = {"stop": "stop", "dead_end": "dead_end", "give_up": "give_up"}
 _UNFINISHED: Final[Mapping[End, Outcome]] = {
     "stop": "premature_stop", "dead_end": "dead_end", "give_up": "stall", "user_silent": "stall",
     "turn_cap": "turn_cap", "transport": "transport",
