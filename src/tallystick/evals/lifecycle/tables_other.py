@@ -65,6 +65,7 @@ def five_arms(found: Mapping[str, Any]) -> Iterator[Table]:
         head=("arm", *CODES.values()),
         rows=tuple(rows),
         note="Share of due responses at `ready` and `step`.",
+        source=theirs["at"],
     )
 
 
@@ -209,6 +210,7 @@ def demand(found: Mapping[str, Any]) -> Iterator[Table]:
         head=("deployment", "proxy passed, marker omitted", "clean, proxy failed"),
         rows=tuple(pairs),
         note="Each column has its own population; they are not cells of one joint distribution.",
+        source=theirs["at"],
     )
 
 
@@ -292,6 +294,7 @@ def bundle(found: Mapping[str, Any]) -> Iterator[Table]:
         label="Post-treatment descriptive",
         head=("deployment", "nu self", "nu other"),
         rows=tuple(rows),
+        source=theirs["at"],
     )
 
 
