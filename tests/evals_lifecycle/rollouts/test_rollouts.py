@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections import Counter
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import InputError
-from tallystick.evals.lifecycle.rollouts import table
+from tallystick.evals.lifecycle.rollouts import reader, table
 from tallystick.evals.lifecycle.rollouts.agents import ADVERSARIAL, WAYS, ScriptedAgent, scripted_agent
 from tallystick.evals.lifecycle.rollouts.environment import Environment
 from tallystick.evals.lifecycle.rollouts.reader import disagreements, finished, scripts
@@ -182,6 +183,14 @@ def test_the_reader_notices_a_state_that_was_made_up(rolled: dict[str, list[Sess
     for one in planted:
         assert disagreements([one]), one
     assert disagreements([good, bad]) == []
+
+
+def test_the_reader_imports_nothing_of_ours() -> None:
+    """So that no fault of the environment, the session or the oracle can be its own."""
+    tree = ast.parse(Path(reader.__file__).read_text(encoding="utf-8"))
+    names = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name for n in ast.walk(tree)
+             if isinstance(n, ast.Import | ast.ImportFrom)}  # fmt: skip
+    assert names == {"__future__", "json", "re", "collections.abc", "pathlib", "typing", "yaml"}
 
 
 def test_only_the_marker_gate_tells_the_agent_to_report() -> None:
