@@ -21,7 +21,7 @@ def proposed(run: Any, text: str) -> Proposed:
 # ---------------------------------------------------------------- theorems
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data(), parcels())
 def test_an_answer_with_the_right_values_is_accepted_however_they_are_written(
     data: st.DataObject, two: tuple[Parcel, Parcel]
@@ -32,7 +32,7 @@ def test_an_answer_with_the_right_values_is_accepted_however_they_are_written(
     assert finish.accepted, f"{text}\n{finish}"
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data(), parcels(), st.sampled_from(SLOTS))
 def test_an_answer_with_any_one_value_changed_to_another_is_not_accepted(
     data: st.DataObject, two: tuple[Parcel, Parcel], slot: str
@@ -48,7 +48,7 @@ def test_an_answer_with_any_one_value_changed_to_another_is_not_accepted(
     assert slot in {d.slot for d in finish.deficits}, f"{text}\n{finish}"
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data(), parcels(), st.sampled_from(SLOTS))
 def test_a_right_value_said_of_another_thing_is_not_claimed(
     data: st.DataObject, two: tuple[Parcel, Parcel], slot: str
@@ -61,7 +61,7 @@ def test_a_right_value_said_of_another_thing_is_not_claimed(
     assert slot not in {c.slot for c in found.claims}, text
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.data(), parcels(), st.sampled_from(SLOTS))
 def test_values_that_changed_places_between_two_things_are_not_claimed(
     data: st.DataObject, two: tuple[Parcel, Parcel], slot: str
@@ -80,7 +80,7 @@ def test_values_that_changed_places_between_two_things_are_not_claimed(
     assert all(c.slot != slot or not may_claim(run.view, run.contract, c).positive for c in found.claims), swapped
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.data(), parcels())
 def test_what_is_left_out_is_not_claimed(data: st.DataObject, two: tuple[Parcel, Parcel]) -> None:
     run = run_over(*two)
@@ -95,7 +95,7 @@ def test_what_is_left_out_is_not_claimed(data: st.DataObject, two: tuple[Parcel,
     assert set(found.unmatched) | set(found.ambiguous) == set(SLOTS) - kept
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), parcels())
 def test_the_verifier_accepts_from_a_text_nothing_that_it_refuses_as_explicit_claims(
     data: st.DataObject, two: tuple[Parcel, Parcel]
@@ -109,7 +109,7 @@ def test_the_verifier_accepts_from_a_text_nothing_that_it_refuses_as_explicit_cl
     assert by_text.finish(text).accepted == explicit.accepted
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.text(max_size=200), parcels())
 def test_any_text_at_all_is_read_without_an_exception_and_claims_nothing_it_does_not_contain(
     text: str, two: tuple[Parcel, Parcel]
@@ -168,6 +168,12 @@ def one(text: str, mine: dict[str, Any] = MINE) -> Any:
         "Refund: 420.50",
         "Was the refund made? Yes.\nThe refund was $420.50.",
         "No worries, the refund was $420.50.",
+        "You should see the refund of $420.50 in 3 days.",
+        "Order O-7: refunded in part ($420.50 of $1,299.00).",
+        "Refund issued: $420.50 (32% of $1,299.00)",
+        "| field | value |\n|---|---|\n| refund | $420.50 |\n| total | $1,299.00 |",
+        "I'm sorry it did not arrive. I refunded $420.50.",
+        "Order O-7 (total $1,299.00) got a refund of $420.50. You'll see it in 5-10 business days.",
     ],
 )
 def test_a_plain_statement_is_accepted(text: str) -> None:
@@ -193,6 +199,18 @@ def test_a_plain_statement_is_accepted(text: str) -> None:
         ("I could not refund $420.50.", "text.denied"),
         ("If you agree, the refund is $420.50.", "text.denied"),
         ("Should I refund $420.50?", "text.denied"),
+        ("The refund of $420.50 is pending approval and has been rejected.", "text.denied"),
+        ("Nobody refunded $420.50.", "text.denied"),
+        ("I refunded $430.50 instead of $420.50.", "text.denied"),
+        ("I refunded $420.50 twice.", "text.inexact"),
+        ("The refund is $420.50 each.", "text.inexact"),
+        ("Your orders O-7/O-8: refund $420.50.", "text.other_entity"),
+        ("Bob's refund is $420.50.", "text.other_entity"),
+        ("Refund for o-8: $420.50", "text.other_entity"),
+        ("The refund is C$420.50.", "claim.type"),
+        ("The refund is $420.50k.", "claim.unit"),
+        ("Refund: -$420.50", "claim.unit"),
+        ("I refunded $420.50 plus $10.00.", "text.ambiguous"),
         ("The refund is about $420.50.", "text.inexact"),
         ("The refund is between $420.50 and $500.", "text.inexact"),
         ("The refund is $420.50. The refund is $430.50.", "text.ambiguous"),

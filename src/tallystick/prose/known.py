@@ -41,6 +41,10 @@ class Known:
                 for fact in self._view.facts(ref).values():
                     if isinstance(fact.value, str) and _is_name(fact.value):
                         owners.setdefault(fact.value, set()).add(ref)
+        for name, refs in list(owners.items()):
+            first = name.split()[0]
+            if first != name and len(first) > 2:
+                owners.setdefault(first, set()).update(refs)
         for name, refs in owners.items():
             if len(refs) == 1 and name not in found:
                 found[name] = next(iter(refs)) in mine

@@ -18,18 +18,31 @@ Whose = Literal["mine", "other", "both"]
 
 _SENTENCE: Final = re.compile(r"\n|[.!?](?=[\s*_)\"'\u201d\u2019]|$)")
 _CLAUSE: Final = re.compile(
-    r",(?=\s)|[;()|]|\s[-\u2013\u2014]+\s|\u2014|\b(?:and|but|while|whereas|although|however|because|so)\b",
+    r",(?=\s)|[;()]|\s[-\u2013\u2014]+\s|\u2014|\b(?:and|but|while|whereas|although|however|because|so)\b",
     re.IGNORECASE,
 )
 _DENIED: Final = re.compile(
-    r"\b(?:not|no(?!\.)|never|without|cannot|unable|failed|failing|neither|nor|except|excluding)\b"
+    r"\b(?:not|no(?!\.)|never|without|cannot|unable|failed|failing|neither|nor|nobody|nothing|almost|nearly|except"
+    r"|excluding|rejected|denied|declined|refused)\b"
     r"|\b(?:instead of|rather than)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
-_SUPPOSED: Final = re.compile(r"\b(?:(?i:would|could|might|if|unless|should|whether|suppose|assuming)|may)\b")
+_SUPPOSED: Final = re.compile(
+    r"\b(?:(?i:would|could|might|if|unless|whether|suppose|assuming"
+    r"|should(?! (?:now |also )?(?:see|receive|appear|arrive|show)\b))|may)\b"
+)
+_UNDONE: Final = re.compile(
+    r"\b(?:failed|fails|rejected|denied|declined|refused|reversed|bounced|unsuccessful|voided|impossible)\b",
+    re.IGNORECASE,
+)
+_TIMES: Final = re.compile(
+    r"[\s*_]*(?:twice|thrice|each|apiece|per|every|[0-9]+ times|x ?[0-9]"
+    r"|an? (?:piece|day|week|month|year|night|hour))\b",
+    re.IGNORECASE,
+)
 _CONDITION: Final = re.compile(r"\W*(?:if|unless|should|suppose|assuming)\b", re.IGNORECASE)
 _DENIED_AFTER: Final = re.compile(r"\W*(?:was|were|is|are|has|have|had)\s?(?:not\b|n['\u2019]t\b)", re.IGNORECASE)
-_TOKEN: Final = re.compile(r"[^\W_](?:[\w\-/.:]*[\w])?")
+_TOKEN: Final = re.compile(r"[^\W_](?:[\w\-.]*[\w])?")
 _ABOUT: Final = re.compile(r"\s*(?:for|on|to|of|under|about|regarding)\b", re.IGNORECASE)
 
 
@@ -74,7 +87,13 @@ class Places:
         # A condition governs its whole sentence: `If it is approved, 420 EUR will be paid.`
         if _CONDITION.match(self.text, low) or self.text[high : high + 1] == "?":
             return True
+        if _UNDONE.search(self.text, end, high):
+            return True
         return _DENIED_AFTER.match(self.text[end:stop]) is not None
+
+    def multiplied(self, end: int) -> bool:
+        """Return whether what ends there is said several times over, or of each of several: it is then no total."""
+        return _TIMES.match(self.text, end) is not None
 
     def whose(self, at: int, named: list[Named]) -> Whose:
         """Return whose value stands at `at`, as far as the text names entities: what nobody is named for is mine.
@@ -130,11 +149,13 @@ def naming(text: str, mine: Iterable[EntityRef], names: Mapping[str, bool], kind
         kinds: their kinds: `invoice I-9` names another invoice although the record has none.
     """
     own = tuple(mine)
+    # Ids are opaque, but `o-8` is not said of O-7.
+    low = {name.casefold(): here for name, here in names.items() if any(c.isdigit() for c in name)}
     shapes = {_shape(ref.id) for ref in own if any(c.isdigit() for c in ref.id)}
     found: dict[int, Named] = {}
     for token in _TOKEN.finditer(text):
         word = token[0]
-        here = names.get(word)
+        here = names.get(word, False if low.get(word.casefold()) is False else None)
         # One letter is a word of the language rather than a name; after its kind it is a name.
         if here is not None and (len(word) > 1 or _after_kind(text, token.start(), kinds)):
             found[token.start()] = Named(token.start(), token.end(), here)

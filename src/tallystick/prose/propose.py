@@ -9,6 +9,7 @@ Source: evidence-carrying termination, "two ways to obtain certificates".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -188,8 +189,10 @@ class _Reader:
                 continue
             equal = value is not None and says(mention, type_, value, labels, raws)
             how, labelled = self._how(mention.start, mention.end, named, slot, labels, self._names_of(mention))
-            if how == "stated" and (mention.approximate or mention.edge):
+            if how == "stated" and (mention.approximate or mention.edge or self.places.multiplied(mention.end)):
                 how = "inexact"
+            if how == "stated" and self._whole(mention):
+                how = "other_field"
             if not equal and not labelled and self._counts_other(type_, mention, labels):
                 continue
             said = claimable(mention, type_, labels) if typed else None
@@ -201,6 +204,10 @@ class _Reader:
         if type_.name not in ("integer", "decimal") or not mention.noun:
             return False
         return not stems(mention.noun) & labels
+
+    def _whole(self, mention: Mention) -> bool:
+        """What something is a part of is not that part: the last of `420.50 of 1,299.00`, of `32% of 1,299.00`."""
+        return any(m.end < mention.start and _PART_OF.fullmatch(self.text, m.end, mention.start) for m in self.mentions)
 
     def _bare(self, type_: Type, mention: Mention, labels: frozenset[str]) -> bool:
         """An amount may be said without its unit where the text calls it by the slot's name: `Amount paid: 420.00`."""
@@ -349,12 +356,13 @@ class _Reader:
         return _claim(slot, stated(derived.value))
 
 
+_PART_OF: Final = re.compile(r"[\s*_]+(?:out )?of (?:the |your |a )?(?:total )?(?:of )?[*_]*", re.IGNORECASE)
 _PLAIN: Final = "a text that states it plainly, once and for what it is about, or claims beside the text"
 _WHY: Final[Mapping[str, tuple[str, str]]] = {
     "other_entity": ("text.other_entity", "the text states this value of something else"),
     "other_field": ("text.other_field", "the text states this value under another name"),
     "denied": ("text.denied", "the text denies it, or only supposes it"),
-    "inexact": ("text.inexact", "the text states it only roughly, or as the end of a range"),
+    "inexact": ("text.inexact", "the text states it only roughly, as the end of a range, or several times over"),
 }
 
 
