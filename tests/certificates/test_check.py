@@ -153,7 +153,9 @@ def test_a_record_written_to_agree_with_a_false_certificate_is_still_judged_agai
     assert check_certificate(desk.envelope, tmp_path / "true.jsonl", PUBLIC).ok
 
 
-@pytest.mark.parametrize("what", ["stop", "status", "outcome", "actor", "between", "no certificate"])
+@pytest.mark.parametrize(
+    "what", ["stop", "status", "outcome", "actor", "between", "no certificate", "garbled decision", "garbled claims"]
+)
 def test_an_end_that_is_not_the_certified_one_shows(desk: Certified, tmp_path: Path, what: str) -> None:
     rewritten(desk, tmp_path / "other.jsonl", desk.certificate, what)
     assert verify(tmp_path / "other.jsonl", PUBLIC).authentic == "authentic"
@@ -219,6 +221,8 @@ def rewritten(desk: Certified, out: Path, certificate: Certificate, what: str = 
         bodies[0] = msgspec.structs.replace(
             stop.event.body, decision=stop.event.body.decision.replace("accept", "reject")
         )
+    elif what.startswith("garbled"):
+        bodies[0] = msgspec.structs.replace(stop.event.body, **{what.removeprefix("garbled "): '[{"slot":1}]'})
     elif what == "status":
         bodies[2] = msgspec.structs.replace(ended.event.body, status="UNCERTIFIED")
     elif what == "outcome":

@@ -119,11 +119,11 @@ class _Check:
             self.later = ending.later
             if not self._takes("stop", unrecorded(certificate, ending)):
                 return
-            view = view_at(exported(self.export), certificate.upto)
+            self._again(certificate, ending, view_at(exported(self.export), certificate.upto))
         except TallystickError as bad:
-            self._fault("chain", "certificate.unread", f"the record cannot be folded: {bad.message}")
-            return
-        self._again(certificate, ending, view)
+            self._fault("chain", "certificate.unread", f"the record cannot be judged again: {bad.message}")
+        except Exception as bad:  # noqa: BLE001 - fail closed: a record made to break its reader shows nothing
+            self._fault("chain", "certificate.unread", f"the record cannot be judged again: {type(bad).__name__}")
 
     # ---------------------------------------------------------------- the two files
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from tallystick.errors import InputError
 from tallystick.model.canonical import digest
 from tallystick.model.certificate import Certificate, certificate_of
@@ -81,7 +83,7 @@ def issued_in(ending: Ending, run: str) -> Certificate:
         raise InputError("the run has not ended, so nothing is certified", where=where, fix="finish it first")
     if ending.ended.status != "CERTIFIED":
         raise InputError(f"the run ended {ending.ended.status}; only a CERTIFIED run has a certificate", where=where)
-    if ending.stop is None or not decision_of(ending.stop.decision).positive:
+    if ending.stop is None or not _accepted(ending.stop):
         raise InputError("the record has no accepted stop right before its end", where=where)
     if ending.issued is None:
         raise InputError(
@@ -93,6 +95,13 @@ def issued_in(ending: Ending, run: str) -> Certificate:
     if digest(text) != ending.issued.statement_sha256:
         raise InputError("the certificate's text does not match its SHA-256", where=where)
     return certificate_of(text)
+
+
+def _accepted(stop: StopDecided) -> bool:
+    try:
+        return decision_of(stop.decision).positive
+    except (msgspec.DecodeError, RecursionError):
+        return False
 
 
 def view_at(events: Iterable[Sealed], upto: int) -> View:
