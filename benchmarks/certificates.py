@@ -22,9 +22,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the record of the tests
 
+from tests.gates.certify.desk import BODIES, PAGES, Body, contract_of, intent, invoice, receipt, record, stop
+
 from tallystick.gates.certify import bind, verify_certificate
 from tallystick.view import View
-from tests.gates.certify.desk import BODIES, PAGES, Body, contract_of, intent, invoice, receipt, record, stop
 
 SIZES = (16, 100, 1_000, 10_000, 100_000)
 SLOTS = {

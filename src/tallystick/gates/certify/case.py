@@ -9,6 +9,7 @@ from tallystick.contracts.task import task_text
 from tallystick.contracts.terms import sources
 from tallystick.contracts.types import Contract, Slot
 from tallystick.gates.certify.demand import fact_names, lookup
+from tallystick.gates.certify.evaluate import MAX_TOTAL
 from tallystick.gates.certify.exhibits import Exhibit, exhibits, scope_of_slot
 from tallystick.model.canonical import digest
 from tallystick.model.certificate import Certificate
@@ -20,12 +21,17 @@ from tallystick.view.state import when
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A certificate before the verifier."""
+    """A certificate before the verifier.
+
+    Attributes:
+        steps: what is left, as its only item, of the steps that evaluating all its derivations may take.
+    """
 
     view: View
     contract: Contract
     certificate: Certificate
     exhibits: tuple[Exhibit, ...] = field(init=False)
+    steps: list[int] = field(default_factory=lambda: [MAX_TOTAL])
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exhibits", tuple(exhibits(self.view, self.contract, self.certificate)))

@@ -32,6 +32,8 @@ from tallystick.view.keys import id_text
 
 MAX_STEPS: Final = 1_000_000
 """Most steps of one claim's evaluation: values read, nodes of filtered items, macro steps."""
+MAX_TOTAL: Final = 5_000_000
+"""Most steps of all claims of one certificate together."""
 MAX_VALUES: Final = 100_000
 """Most values a derivation ranges over."""
 
@@ -52,11 +54,11 @@ class Evaluation:
         conflicts: where the two channels of a result that was read say different things.
     """
 
-    def __init__(self, view: View, contract: Contract, exhibit: Exhibit) -> None:
+    def __init__(self, view: View, contract: Contract, exhibit: Exhibit, *, steps: int = MAX_STEPS) -> None:
         self.view = view
         self.contract = contract
         self.exhibit = exhibit
-        self.steps = [MAX_STEPS]
+        self.steps = [steps]
         self.conflicts: list[tuple[ReceiptRecord, str]] = []
         self._channels: dict[str, Channels] = {}
 
@@ -86,7 +88,7 @@ class Evaluation:
     def _spend(self, steps: int) -> None:
         self.steps[0] -= steps
         if self.steps[0] < 0:
-            raise NotDerivableError(f"it takes more than {MAX_STEPS} steps", "derivation.bounds")
+            raise NotDerivableError("it takes too many steps", "derivation.bounds")
 
     # ------------------------------------------------------------------ sources
 

@@ -14,7 +14,7 @@ from typing import Any
 from tallystick.contracts.types import Slot
 from tallystick.gates.certify.case import Case
 from tallystick.gates.certify.deficits import Deficit
-from tallystick.gates.certify.evaluate import Evaluation, NotDerivableError, unit_of
+from tallystick.gates.certify.evaluate import MAX_STEPS, Evaluation, NotDerivableError, unit_of
 from tallystick.gates.certify.exhibits import Exhibit
 from tallystick.model.certificate import Check, value_of
 from tallystick.model.values import EXACT, Money, Quantity, same
@@ -36,12 +36,15 @@ def replays(case: Case, exhibit: Exhibit, slot: Slot) -> Iterator[Deficit]:
         yield _found(slot, "derivation.invalid", f"not a derivation: {exhibit.problem}",
                      f"the derivation {slot.derive.source}", refs)  # fmt: skip
         return
-    evaluation = Evaluation(case.view, case.contract, exhibit)
+    steps = min(MAX_STEPS, case.steps[0])
+    evaluation = Evaluation(case.view, case.contract, exhibit, steps=steps)
     try:
         derived = evaluation.value(exhibit.term, slot.type)
     except NotDerivableError as bad:
+        case.steps[0] -= steps - max(0, evaluation.steps[0])
         yield _found(slot, bad.code, f"{claim.derivation[:200]}: {bad.message}", "receipts that state it", refs)
         return
+    case.steps[0] -= steps - evaluation.steps[0]
     try:
         claimed = value_of(slot.type, claim.value)
     except ValueError:

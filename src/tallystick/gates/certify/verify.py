@@ -33,8 +33,8 @@ from tallystick.gates.certify.transform import exact_transform, transforms
 from tallystick.model.certificate import CHECKS, BoundClaim, Certificate, Check
 from tallystick.view import ReceiptRecord, View
 
-MAX_CLAIMS: Final = 1_000
-"""Most claims of a certificate."""
+MAX_EXTRA: Final = 16
+"""Most claims of a certificate beyond one for each slot of the contract."""
 MAX_REFERENCES: Final = 100_000
 """Most references of all its claims together."""
 _CHECKS: Final[dict[Check, Callable[[Case], Iterator[Deficit]]]] = {
@@ -67,11 +67,12 @@ def verify_certificate(
     if unknown:
         raise InputError(f"`{unknown[0]}` is no check", fix=f"one of {', '.join(CHECKS)}")
     references = sum(len(claim.references) for claim in certificate.claims)
-    if len(certificate.claims) > MAX_CLAIMS or references > MAX_REFERENCES:
+    most = len(contract.answer) + MAX_EXTRA
+    if len(certificate.claims) > most or references > MAX_REFERENCES:
         text = f"{len(certificate.claims)} claims with {references} references"
         deficit = Deficit(
             slot="", check="claim_coverage", code="certificate.too_large", message=f"{text} are too many to check",
-            closes=f"at most {MAX_CLAIMS} claims and {MAX_REFERENCES} references",
+            closes=f"at most {most} claims and {MAX_REFERENCES} references",
         )  # fmt: skip
         return Verified(complete=False, deficits=(deficit,), upto=view.upto)
     try:
