@@ -317,6 +317,41 @@ def test_every_scripted_answer_is_one_the_environment_would_accept() -> None:
             assert not words.accepted("")
 
 
+_MADE_UP = (
+    "2023-04-15", "2022-01-01T00:00:00Z", "2023-10-01", "2023-03-30T09:00:00", "2023-11-20", "12月1日", "12-10",
+    "10:30", "22:10:00", "2012", "120", "300", "1", "2", "tomorrow", "明天", "next week", "TBD", "string", "default",
+    "N/A", "待定", "start_time", "user", "123 Main Street", "John Doe", "张三", "reason", "原因",
+)  # fmt: skip
+"""What agents put in where the user has said nothing. The first was taken from a live session, and was accepted."""
+
+
+def test_a_value_that_was_made_up_is_never_the_users_word() -> None:
+    """In no scenario and no language."""
+    for one in scenarios(*DOMAINS):
+        for language in LANGUAGES:
+            words = one.words(language)
+            asked = next(s.asked for s in one.steps if s.asked)
+            others = [w.values[s.asked] for o in scenarios(*DOMAINS) if o is not one for s in o.steps if s.asked
+                      for w in (o.zh, o.en)]  # fmt: skip
+            assert [v for v in (*_MADE_UP, asked, *others) if words.accepted(v)] == [], (one.id, language)
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "value"),
+    [("sched-01", "zh", "2026-12-03 15:00"), ("sched-01", "zh", "下午3点"), ("sched-01", "en", "Thursday, 3:00 PM"),
+     ("sched-01", "en", "2026-12-03T15:00:00"), ("sched-02", "zh", "周五 10:00"), ("sched-02", "en", "Friday 10:00"),
+     ("sched-02", "en", "Friday at ten o'clock"), ("sched-03", "zh", "十二人"), ("sched-03", "en", "12"),
+     ("sched-05", "zh", "2026-12-08"), ("sched-05", "en", "8th of December"), ("sched-05", "en", "12/08/2026"),
+     ("sched-06", "en", "thirty"), ("supp-01", "en", "The size is wrong"), ("supp-02", "zh", "原路退回银行卡"),
+     ("supp-03", "en", "No. 18, Zhongshan Rd."), ("supp-05", "zh", "2027-02-01"), ("supp-05", "en", "Feb 1st"),
+     ("supp-05", "en", "2027-02-01"), ("supp-06", "en", "not cooling"), ("help-04", "en", "2026-12-31"),
+     ("help-06", "zh", "20 G")],
+)  # fmt: skip
+def test_other_ways_to_say_what_the_user_said_are_accepted(name: str, language: Any, value: str) -> None:
+    """A pattern that knows one spelling only would reject right calls."""
+    assert scenario.scenario(name).words(language).accepted(value)
+
+
 def test_the_two_renderings_say_the_same_things() -> None:
     """Same tools, same fields, same ids in the same turns; no text is left in the other language."""
     for one in scenarios(*DOMAINS):
