@@ -224,7 +224,9 @@ def main() -> None:
     parser.add_argument("labels", type=Path, nargs="?")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument(
-        "--half", choices=("development", "held-out"), help="score one half of the labelled trajectories"
+        "--part",
+        choices=("development", "held-out"),
+        help="score the part of the labelled trajectories that the rules were made with, or the rest",
     )
     parser.add_argument("--show", action="store_true", help="print each claim judged otherwise than labelled")
     parser.add_argument("--seeded", action="store_true", help="seed wrong values into final messages instead")
@@ -238,8 +240,8 @@ def main() -> None:
     if given.labels is None:
         parser.error("LABELS.jsonl is missing")
     rows = [json.loads(line) for line in given.labels.read_text("utf-8").splitlines() if line.strip()]
-    if given.half:
-        rows = [r for at, r in enumerate(rows) if (at % 4 in (0, 1)) == (given.half == "development")]
+    if given.part:
+        rows = [r for at, r in enumerate(rows) if (at % 4 != 3) == (given.part == "development")]
     found = score(given.folder, rows, given.show)
     print(json.dumps(found, indent=None if given.json else 2))
 

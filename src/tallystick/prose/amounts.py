@@ -22,10 +22,14 @@ _HEADS: Final = {
     **dict.fromkeys(("credit", "credits", "goodwill", "compensation"), _CREDIT),
     **dict.fromkeys(("discount", "discounts"), stemmed({"discount", "saving", "promo", "off", "loyalty"})),
     **dict.fromkeys(("voucher", "vouchers"), stemmed({"voucher"})),
-    "tax": stemmed({"tax"}), "deposit": stemmed({"deposit"}), "subtotal": stemmed({"subtotal"}),
+    "tax": stemmed({"tax"}), "clawback": stemmed({"clawback"}), "deposit": stemmed({"deposit"}), "subtotal": stemmed({"subtotal"}),
 }  # fmt: skip
 """Nouns for what an amount is, and the words of which a field or tool must have one to hold such an amount."""
 __all__ = ["agrees", "contradicted", "ground", "head_of", "labels_of", "read", "score", "states"]
+_PHRASE: Final = re.compile(
+    r"(?:[* -]*(?!(?:of|for|to|on|in|is|was|will|has|and|or|plus|minus|with|from|at|back)\b)[A-Za-z]+){1,5}"
+)
+"""The noun phrase after an amount."""
 _WORD: Final = re.compile(r"[a-z]+")
 _TIMES: Final = re.compile(r"[\u00d7x]\s?[0-9]|[0-9]\s?[\u00d7x](?![a-z])|[0-9]\s+\u00d7")
 _UNITS: Final = {"pound": ("lb", "lbs"), "ounce": ("oz",), "minute": ("min", "mins"), "hour": ("hr", "hrs")}
@@ -34,6 +38,7 @@ _NUMBERS: Final = frozenset({"money", "number", "percent", "quantity", "duration
 
 
 _HOW: Final = stemmed({"method", "mode", "reason", "type", "option", "resolution"})
+_ADJUSTED: Final = stemmed({"adjusted", "reduced", "discounted", "net"})
 _SUMMED: Final = stemmed({"total", "combined", "both", "overall", "together", "sum"})
 _ENDING: Final = re.compile(r"\b(?:end(?:s|ing)? (?:in|with)|last (?:four|4)(?: digits)?)\W{0,4}$")
 """Digits after these words are the end of a number, and no amount."""
@@ -94,6 +99,10 @@ def beside_of(fact: Fact) -> frozenset[str]:
 def head_of(case: Case, mention: Mention) -> frozenset[str]:
     """Return the stems one of which must name the field of an amount: `$8 refund`, `Cancellation fee: $52`."""
     low, high = case.setting.clause(mention.start, mention.end)
+    after = _PHRASE.match(case.text, mention.end)
+    heads = [_HEADS[w] for w in _WORD.findall(after[0].lower()) if w in _HEADS] if after else []
+    if heads:
+        return heads[-1]
     best, nearest = frozenset[str](), 60
     for word in _WORD.finditer(case.text.lower(), low, high):
         wanted = _HEADS.get(word[0])
@@ -142,6 +151,8 @@ def ground(case: Case, mention: Mention) -> Ground:
             if "total" in labels[0] and "total" not in fact.stems and how != "text" and _varies(case, fact, subject):
                 refusal = f"`{mention.text}` is only one of what the total is of"
                 continue
+            if "total" in labels[0] and how == "text" and "total" not in stems_of(str(fact.value)):
+                continue
             if subject in case.loose and len(subject) > 1 and _varies(case, fact, subject):
                 refusal = f"`{mention.text}` is on record for one of several, and nothing says for which"
                 continue
@@ -164,7 +175,7 @@ def ground(case: Case, mention: Mention) -> Ground:
             if not labels[0]:
                 break
             passed = True
-    return Ground(False, why=refusal)
+    return Ground(False, why=refusal, near=True)
 
 
 def _otherwise(case: Case, label: frozenset[str], fact: Fact) -> bool:
@@ -379,7 +390,7 @@ def _together(words: list[str], key: frozenset[str]) -> bool:
 def contradicted(case: Case, mention: Mention) -> bool:
     """Return whether the words around a number name exactly one field, and its newest receipt holds another value."""
     label = labels_of(case, mention)[0]
-    if not label or label & _SUMMED:
+    if not label or label & (_SUMMED | _ADJUSTED):
         return False
     low, high = case.setting.clause(mention.start, mention.end)
     clause = [stem(w) for _, _, w in tokens_of(case.text[low:high]) if w not in STOP]

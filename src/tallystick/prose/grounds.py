@@ -44,12 +44,13 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """One part of a statement, borne out or not."""
+    """One part of a statement, borne out or not; `near`: its value stands in the record, if not for this."""
 
     holds: bool
     facts: tuple[Fact, ...] = ()
     derived: bool = False
     why: str = ""
+    near: bool = False
 
 
 _PAST: Final = re.compile(

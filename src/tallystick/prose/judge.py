@@ -21,7 +21,7 @@ from tallystick.prose.subjects import Subjects
 from tallystick.prose.words import stems_of
 
 _OFFER: Final = re.compile(
-    r"(?<!before )(?<!until )(?<!unless )\b(?:I|we)(?: can|['\u2019]ll| will| could| would|['\u2019]d|['\u2019]m (?:happy|glad|able))\b(?! not\b| confirm (?:that|the following|it|you)| see\b| tell you| verify that)"
+    r"(?<!before )(?<!until )(?<!unless )\b(?:I|we)(?: can|['\u2019]ll| will| could| would|['\u2019]d|['\u2019]m (?:happy|glad|able))\b(?! not\b| confirm\b(?! (?:this|the|your))| see\b| tell you| verify that)"
     r"|\b(?:happy to|glad to|let me know|feel free|would you like|do you want|want me to|if you(?:['\u2019]d)? (?:want|like|prefer|need))\b"
     r"|\b(?:I|we)['\u2019]?(?:ll)? (?:help|recommend|suggest|think|believe|understand|appreciate)\b"
     r"|^(?:can|could|help|check whether|review)\b",
@@ -118,12 +118,13 @@ class Verifier:
 def judge(case: Case, *, depth: int = 0) -> Judged:
     """Return what the record says of the statement of a case."""
     span = case.setting.span
-    offer = _is_offer(case)
     values = [m for m in case.mentions if m.kind in _NUMERIC and not _is_plain_word(case, m)]
+    offer = _is_offer(case, plain=not values)
     if offer and not values:
         return Judged(verdict="not_checkable", why="an offer, a plan or a condition")
     lines = case.setting.following_list() if _ALL.search(span) and depth == 0 else []
-    if lines:
+    counted = [m for m in values if m.kind == "number"]
+    if lines and all(len(lines) in m.numbers for m in counted):
         return _each(case, lines)
     if _CLOSING.search(span) and not values:
         return Judged(verdict="not_checkable", why="a closing phrase or an opinion")
@@ -137,7 +138,9 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
             asked = True
             continue
         ground = amounts.ground(case, mention)
-        if not ground.holds:
+        if not ground.holds and qualities.denied_value(case, mention):
+            ground = Ground(not ground.near, derived=True, why="the record does state it")
+        elif not ground.holds:
             derived = derive.number(case, mention)
             ground = derived if derived.holds else ground
         if not ground.holds:
@@ -161,11 +164,13 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
             continue
         if found.holds:
             grounds.append(found)
-        elif not (grounds and rule is derive.comparison) and not (words.strong and rule is derive.unchanged):
+        elif rule not in (derive.comparison, derive.unchanged) or not (grounds or words.strong):
             return Judged(verdict="refused", why=found.why)
     if offer:
         return Judged(verdict="not_checkable", receipts=_receipts(grounds), why="an offer, a plan or a condition")
     facts = [f for g in grounds for f in g.facts]
+    if not values and _UNABLE.search(_lead(case) + span) and "text" not in words.grounded.values():
+        return Judged(verdict="refused", why="no receipt says that this cannot be done")
     if not grounds:
         known = [w for w in words.content if w in words.grounded]
         share = len(known) / len(words.content) if words.content else 1.0
@@ -231,19 +236,35 @@ def _asked_for(case: Case, mention: Mention) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _offers(text: str) -> bool:
-    return bool(_OFFER.search(text) or _CONDITION.search(text))
+def _offers(text: str, plain: bool) -> bool:
+    return bool(_OFFER.search(text) or (plain and _CONDITION.search(text)))
 
 
-def _is_offer(case: Case) -> bool:
-    """Return whether a span is an offer, a plan or conditional: by its own words, or those of its clause before it."""
+def _is_offer(case: Case, *, plain: bool) -> bool:
+    """Return whether a span is an offer, a plan or conditional: by its own words, or those of its clause before it.
+
+    `plain`: it states no value; one that does is judged by it, whatever it depends on.
+    """
     low, high = case.setting.sentence()
     clause_low, _ = case.setting.clause(case.setting.start, case.setting.end)
     text = case.text
-    if _offers(case.setting.span) or text[low:high].rstrip(" *_\"')").endswith("?"):
+    if _offers(case.setting.span, plain) or text[low:high].rstrip(" *_\"')").endswith("?"):
         return True
     lead = text[max(low, clause_low) : case.setting.start]
     return bool(_OFFER.search(lead))
+
+
+_UNABLE: Final = re.compile(
+    r"\b(?:I|we) (?:can['\u2019]t|cannot|can not|couldn['\u2019]t|(?:am|are|was)(?:n['\u2019]t| not) able|don['\u2019]t have)\b"
+    r"|\bunable to\b|\bnot able to\b",
+    re.IGNORECASE,
+)
+
+
+def _lead(case: Case) -> str:
+    """Return the words of the sentence before a span, and of the line that heads it."""
+    head = next(iter(case.setting.headings()), (0, 0))
+    return case.text[slice(*head)] + " " + case.text[case.setting.sentence()[0] : case.setting.start]
 
 
 def _each(case: Case, lines: list[tuple[int, int]]) -> Judged:

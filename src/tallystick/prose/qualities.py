@@ -38,6 +38,8 @@ _DONE: Final = re.compile(
 _LOOKED: Final = frozenset(
     {"check", "double-check", "look", "review", "verif", "search", "found", "pull", "confirm", "ran", "seen", "read"}
 )
+_SPECIFIC: Final = stemmed(STRICT) - stemmed({"confirmed", "completed", "active"})
+"""Deeds that only a call which did just that can have done."""
 _KEPT: Final = stemmed(
     {"kept", "preserved", "retained", "left", "stayed", "wanted", "needed", "asked", "noticed", "made"}
 )
@@ -219,6 +221,8 @@ def _states(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: 
             continue
         stems = stems_of(mention.text) or {stem(mention.text)}
         status = str(mention.readings[0].value)
+        if re.search(r"\b(?:I|we)(?:['\u2019]ve| have)? (?:\w+ )?$", case.text[: mention.start]):
+            continue  # a deed, judged as one
         denied = polarity(span, mention.start - case.setting.start)
         switch = _switched(case, status)
         if switch is not None:
@@ -251,7 +255,8 @@ def _states(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: 
             if found:
                 break
         if found is None:
-            if status in STRICT and not denied and not _hedged(case, mention) and not _deed_of(case, wanted):
+            said = _hedged(case, mention) and _in_text(case, wanted)
+            if status in STRICT and not denied and not said and not _deed_of(case, wanted):
                 words.failed.append(f"no receipt says `{mention.text}` of this")
             continue
         if denied:
@@ -265,10 +270,11 @@ def _switched(case: Case, status: str) -> Fact | None:
     if status not in SWITCHED:
         return None
     name = stem(SWITCHED[status][0])
+    said = stems_of(case.text[slice(*case.setting.line())]) | {name, "in", "be", "is"}
     for subject in case.tiers:
         least = 2 if subject is not NOBODY else 1
         for fact in reversed(case.record.facts):
-            if isinstance(fact.value, bool) and name in fact.stems and not fact.asked:
+            if isinstance(fact.value, bool) and name in fact.stems and fact.stems <= said and not fact.asked:
                 if case.closeness(fact, subject) >= least and case.stands(fact):
                     return fact
     return None
@@ -278,6 +284,14 @@ def _hedged(case: Case, mention: Mention) -> bool:
     """Return whether a state is not said to hold: in a rule, under a condition, as what something would be."""
     low, high = case.setting.clause(mention.start, mention.end)
     return GENERAL.search(case.text[low:high]) is not None or _UNREAL.search(case.text[low:high]) is not None
+
+
+def _in_text(case: Case, wanted: str) -> bool:
+    """Return whether any sentence on record has a word for a state."""
+    return any(
+        isinstance(f.value, str) and " " in f.value and any(alike(wanted, s) for s in stems_of(f.value))
+        for f in case.record.facts
+    )
 
 
 def _deed_of(case: Case, wanted: str) -> bool:
@@ -384,7 +398,7 @@ def _deeds(case: Case, words: Words, span: str) -> None:
         fit = [
             c for c in writes
             if any(alike(verb, s) for s in key_stems(c.call.tool) | _status_stems(c.call.result.body if c.call.result else None))
-            or (mine and not any(alike(verb, s) for w in writes for s in key_stems(w.call.tool)))
+            or (mine and verb not in _SPECIFIC and not any(alike(verb, s) for w in writes for s in key_stems(w.call.tool)))
         ]  # fmt: skip
         done = [c for c in fit if c.came == "ok"]
         if done:
@@ -456,6 +470,16 @@ def _texts(case: Case, words: Words) -> None:
         for s in content & about:
             words.grounded.setdefault(s, "text")
         words.strong.append(said_by)
+
+
+_THERE_IS_NO: Final = re.compile(
+    r"\b(?:no|not an?|isn['\u2019]t an?|aren['\u2019]t any|without an?)\W{1,4}$", re.IGNORECASE
+)
+
+
+def denied_value(case: Case, mention: Mention) -> bool:
+    """Return whether a value is said not to be: `there is no $500 threshold`."""
+    return _THERE_IS_NO.search(case.text[max(0, mention.start - 16) : mention.start]) is not None
 
 
 def read_as_value(text: str) -> bool:
