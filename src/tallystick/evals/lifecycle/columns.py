@@ -11,6 +11,7 @@ from tallystick.evals.common.intervals import numpy
 from tallystick.evals.lifecycle.row import Row
 from tallystick.evals.lifecycle.score import CODES, Code, Reading, Score, score
 from tallystick.gates.stage import Stage
+from tallystick.progress import STAGES, TAU2_STAGES
 
 NAMED: Final = ("study", "deployment", "scenario", "checkpoint", "encoding", "arm")
 ORDER: Final = tuple(Stage)
@@ -19,7 +20,7 @@ REPORTED: Final = (*(s.value for s in ORDER), "other value", "malformed", "no re
 """What a due row says, for the matrix: a stage, another well-formed value, or why there is none."""
 _CODE: Final = {code: number for number, code in enumerate(CODES)}
 _STAGE: Final = {stage: number for number, stage in enumerate(ORDER)}
-_VALUE: Final = {stage.value: number for number, stage in enumerate(ORDER)}
+_VALUE: Final = {value: n for values in (STAGES, TAU2_STAGES) for n, value in enumerate(values)}
 _OTHER, _MALFORMED, _NONE, _CALL = range(len(ORDER), len(REPORTED))
 
 
@@ -151,7 +152,8 @@ def _numbered(values: Sequence[str | None]) -> tuple[tuple[str, ...], Any]:
 
 def _reported(one: Score) -> int:
     if one.value is not None:
-        return _VALUE.get(one.value, _OTHER) if one.m else _CALL
+        known = _OTHER if one.out_of_vocabulary else _VALUE.get(one.value, _OTHER)
+        return known if one.m else _CALL
     if one.s and not one.m:
         return _CALL
     return _MALFORMED if one.e else _NONE
