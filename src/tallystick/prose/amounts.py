@@ -291,7 +291,7 @@ def _by_text(
     case: Case, mention: Mention, labels: list[frozenset[str]], fact: Fact, close: int, subject: Subject
 ) -> bool:
     """Judge a sentence in the record that contains the value: it must speak of the same, and no field otherwise."""
-    said = stems_of(str(fact.value)) | fact.stems | fact.place
+    said = stems_of(str(fact.value)) | fact.stems | fact.place | (fact.topic if fact.call.reads else frozenset())
     topic = labels[0] - GENERIC - stems_of(mention.noun)
     overlap = len(topic & widened(frozenset(said)))
     wider = len((labels[1] - GENERIC - stems_of(mention.noun)) & said)
@@ -334,6 +334,7 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
         ]  # fmt: skip
         if together:
             break
+        held = [f for f in held if not any(f.value in alternative for alternative in subject)]
         if held and not any(str(f.value).lower() in said and case.stands(f) for f in held):
             return Ground(False, why=f"`{mention.text}` is not what the record gives here")
         if held:

@@ -42,6 +42,10 @@ MAX_OPERANDS: Final = 12
 
 def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
     """Return whether a number of a statement follows from receipts; `deep`: operands may follow from them in turn."""
+    if mention.approximate in ("least", "most"):
+        bound = _beyond(case, mention)
+        if bound is not None:
+            return Ground(True, (bound,), derived=True)
     if contradicted(case, mention):
         return Ground(False)
     low, high = case.setting.clause(mention.start, mention.end)
@@ -75,6 +79,35 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
     if mention.kind in ("number",) and not mention.noun:
         return _listed(case, mention)
     return Ground(False)
+
+
+_SECONDS: Final = {stem("second"): 1, stem("minute"): 60, "min": 60, stem("hour"): 3600, stem("day"): 86400}
+
+
+def _beyond(case: Case, mention: Mention) -> Fact | None:
+    """Return the number on record that lies beyond a bound as the words say: `over 4 hours` of 270 minutes."""
+    label = labels_of(case, mention)[0]
+    for subject in case.tiers:
+        for fact in reversed(case.record.facts):
+            if (
+                isinstance(fact.value, bool)
+                or not isinstance(fact.value, (int, Decimal))
+                or not case.closeness(fact, subject)
+            ):
+                continue
+            key = fact.stems - GENERIC - set(_SECONDS)
+            if not key or not key <= label or not case.stands(fact):
+                continue
+            value, bounds = Decimal(fact.value), list(mention.numbers)
+            spans = [r.value for r in mention.readings if isinstance(r.value, timedelta)]
+            unit = next((n for s, n in _SECONDS.items() if s in fact.stems), 0)
+            if spans and not unit:
+                continue
+            if spans:
+                value, bounds = value * unit, [Decimal(s.total_seconds()) for s in spans]
+            if any(value >= b if mention.approximate == "least" else value <= b for b in bounds):
+                return fact
+    return None
 
 
 _TERM: Final = r"\(?[-\u2212+]?\s?[$\u20ac\u00a3]?[0-9][0-9,]*(?:\.[0-9]+)?\)?"

@@ -110,6 +110,16 @@ class Fact:
                 found |= key_stems(token)
         return found
 
+    @property
+    def topic(self) -> frozenset[str]:
+        """Stems of the short words in the arguments of the call: what was asked for."""
+        args = self.call.call.args
+        found: frozenset[str] = frozenset()
+        for value in args.values() if isinstance(args, Mapping) else ():
+            if isinstance(value, str) and len(value) <= 40 and not any(c.isdigit() for c in value):
+                found |= key_stems(value)
+        return found
+
     def where(self) -> str:
         """Return the JSON Pointer into `{name, arguments, result}`."""
         return join(self.pointer)
@@ -185,7 +195,9 @@ class Record:
     def _scalars(self, thing: Thing, pointer: tuple[str | int, ...], key: str, value: Any, *, asked: bool) -> None:
         if len(self.facts) >= MAX_FACTS:
             return
-        if isinstance(value, list):
+        if isinstance(value, list) and not value:
+            self.facts.append(Fact(thing, pointer, key, None, asked))
+        elif isinstance(value, list):
             for at, item in enumerate(value):
                 if not isinstance(item, (Mapping, list)):
                     self.facts.append(Fact(thing, (*pointer, at), key, item, asked, listed=True))

@@ -60,7 +60,7 @@ _PAST: Final = re.compile(
 )
 GENERAL: Final = re.compile(
     r"\b(?:polic(?:y|ies)|rules?|qualif\w*|eligib\w*|entitle\w*|if|when|unless|require[sd]?|must|has to|have to"
-    r"|applies|usual(?:ly)?|typical(?:ly)?|normal(?:ly)?|general(?:ly)?|allow\w*|up to|always|covered|covers?)\b",
+    r"|applies|usual(?:ly)?|typical(?:ly)?|normal(?:ly)?|general(?:ly)?|allow\w*|up to|always|covered|covers?|available)\b",
     re.IGNORECASE,
 )
 """Words of rules: a policy's text may support what is said with them."""

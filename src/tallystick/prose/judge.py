@@ -130,8 +130,13 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
         return Judged(verdict="not_checkable", why="a closing phrase or an opinion")
     grounds: list[Ground] = []
     asked = False
+    attempt = qualities.tried(case)
+    if attempt is not None:
+        grounds.append(Ground(True, (attempt,)))
     words = qualities.weigh(case)
-    if words.failed and not offer:
+    if not values and attempt is None and _UNABLE.search(_lead(case) + span) and "text" not in words.grounded.values():
+        return Judged(verdict="not_checkable", why="what the speaker can or cannot do")
+    if words.failed and not offer and attempt is None:
         return Judged(verdict="refused", why=words.failed[0])
     for mention in values:
         if _asked_for(case, mention):
@@ -159,18 +164,16 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
     for rule in (derive.not_done, derive.extreme, derive.unchanged, derive.comparison):
         if rule is derive.not_done and words.strong:
             continue
-        found = rule(case)
-        if found is None:
+        outcome = rule(case)
+        if outcome is None:
             continue
-        if found.holds:
-            grounds.append(found)
+        if outcome.holds:
+            grounds.append(outcome)
         elif rule not in (derive.comparison, derive.unchanged) or not (grounds or words.strong):
-            return Judged(verdict="refused", why=found.why)
-    if offer:
+            return Judged(verdict="refused", why=outcome.why)
+    if offer and (not grounds or _OFFER.search(span)):
         return Judged(verdict="not_checkable", receipts=_receipts(grounds), why="an offer, a plan or a condition")
     facts = [f for g in grounds for f in g.facts]
-    if not values and _UNABLE.search(_lead(case) + span) and "text" not in words.grounded.values():
-        return Judged(verdict="refused", why="no receipt says that this cannot be done")
     if not grounds:
         known = [w for w in words.content if w in words.grounded]
         share = len(known) / len(words.content) if words.content else 1.0
@@ -179,9 +182,9 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
             if not words.content and named:
                 return Judged(verdict="supported", why="it names what is on record")
             return Judged(verdict="refused", why="no receipt says so")
-    derived = asked or words.derived or any(g.derived for g in grounds)
+    follows = asked or words.derived or any(g.derived for g in grounds)
     receipts = tuple(dict.fromkeys(receipt_of(f) for f in (*facts, *words.strong[:3])))
-    return Judged(verdict="derivable" if derived else "supported", receipts=receipts, why="borne out")
+    return Judged(verdict="derivable" if follows else "supported", receipts=receipts, why="borne out")
 
 
 def _receipts(grounds: list[Ground]) -> tuple[Receipt, ...]:
@@ -249,6 +252,9 @@ def _is_offer(case: Case, *, plain: bool) -> bool:
     clause_low, _ = case.setting.clause(case.setting.start, case.setting.end)
     text = case.text
     if _offers(case.setting.span, plain) or text[low:high].rstrip(" *_\"')").endswith("?"):
+        return True
+    head = next(iter(case.setting.headings()), (0, 0))
+    if plain and _OFFER.search(text[slice(*head)]):
         return True
     lead = text[max(low, clause_low) : case.setting.start]
     return bool(_OFFER.search(lead))

@@ -72,6 +72,8 @@ def states_value(mention: Mention, value: Any, key: str = "") -> How:
     found = read(value)
     if len(found) == 1 and found[0].start == 0 and found[0].end == len(value):
         return "exact" if agrees(mention, found[0]) else ""
+    if len(value) > 20 and any(c.isdigit() for c in key):
+        found = (*found, *read(key.replace("_", " ")))  # rules are often filed under what they are for
     return "text" if any(agrees(mention, other) for other in found) else ""
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from tallystick.prose.facts import NAME_KEY, PREVIEWS, Fact
+from tallystick.prose.facts import NAME_KEY, PREVIEWS, CallRecord, Fact
 from tallystick.prose.grounds import GENERAL, Case
 from tallystick.prose.matching import read
 from tallystick.prose.reading import Mention
@@ -197,7 +198,12 @@ def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span:
         if keep and not denied:
             words.grounded.update(dict.fromkeys(stems[at : at + size], "value"))
             words.strong.append(keep[-1])
-        elif keep and denied and not label:
+        elif (
+            keep
+            and denied
+            and not label
+            and not any(NAME_KEY.search(f.key) or f.key in ("brand", "category") for f in keep)
+        ):
             words.failed.append(f"the record does say `{phrase}`")
         elif (
             decided
@@ -320,6 +326,8 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
     said = {s: at for at, s, _ in reversed(tokens)}
     if "nonstop" in said or ("non" in said and "stop" in said):
         _direct(case, words)
+    if "empty" in said:
+        _empty(case, words)
     no, yes = _NO.search(span), _YES.search(span)
     for subject in case.tiers:
         least = 2 if subject is not NOBODY else 1
@@ -357,6 +365,22 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
 def _bare(case: Case, words: Words, key: frozenset[str]) -> bool:
     """Return whether a span says little more than the name of a field."""
     return len(words.content) <= len(key) + 1 and not any(m.kind == "money" for m in case.mentions)
+
+
+def _empty(case: Case, words: Words) -> None:
+    """Judge `the cart is empty`: the newest list of what is spoken of has nothing in it."""
+    for thing in reversed(case.record.things):
+        lists = {str(k): v for k, v in thing.fields.items() if isinstance(v, list)}
+        about = key_stems(thing.kind) | key_stems(thing.call.call.tool)
+        if thing.call.came == "ok" and lists and about & set(words.content):
+            key, items = next(iter(lists.items()))
+            fact = next((f for f in case.record.facts if f.thing is thing), None)
+            if items:
+                words.failed.append(f"`{key}` is not empty")
+            elif fact is not None:
+                words.grounded.update(dict.fromkeys([*about, "empty"], "switch"))
+                words.strong.append(fact)
+            return
 
 
 def _direct(case: Case, words: Words) -> None:
@@ -400,7 +424,7 @@ def _deeds(case: Case, words: Words, span: str) -> None:
             if any(alike(verb, s) for s in key_stems(c.call.tool) | _status_stems(c.call.result.body if c.call.result else None))
             or (mine and verb not in _SPECIFIC and not any(alike(verb, s) for w in writes for s in key_stems(w.call.tool)))
         ]  # fmt: skip
-        done = [c for c in fit if c.came == "ok"]
+        done = [c for c in fit if c.came == "ok" or _took_effect(case, c)]
         if done:
             about = {id(c) for c in done}
             close = False
@@ -425,6 +449,42 @@ def _deeds(case: Case, words: Words, span: str) -> None:
             words.failed.append("it was previewed or tried, not done")
         elif mine and not words.grounded.get(verb):
             words.failed.append("no call did this")
+
+
+def _took_effect(case: Case, call: CallRecord) -> bool:
+    """Return whether a call that answered with an error changed things all the same, as a later read shows."""
+    args = call.call.args
+    if not isinstance(args, Mapping) or call.came != "failed":
+        return False
+    for key, value in args.items():
+        states = [
+            f for f in case.record.facts
+            if f.key == key and not f.asked and f.call.reads and f.call.came == "ok"
+            and any(str(v) in f.thing.own for k, v in args.items() if k != key)
+        ]  # fmt: skip
+        after = [f for f in states if f.call.order > call.order]
+        before = [f for f in states if f.call.order < call.order]
+        if after and before and after[-1].value == value and before[-1].value != value:
+            return True
+    return False
+
+
+def tried(case: Case) -> Fact | None:
+    """Return a fact of the attempt that a span reports: `I tried to apply it`, `I wasn't able to`; None for none."""
+    if _TRIED.search(case.setting.span) is None:
+        return None
+    for call in reversed(case.record.calls):
+        if not call.reads and call.came != "ok":
+            asked = next((t for t in case.record.things if t.call is call and t.kind == "arguments"), None)
+            if asked is not None:
+                key = next(iter(asked.fields), "")
+                return Fact(asked, ("arguments", str(key)), str(key), asked.fields.get(key), asked=True)
+    return None
+
+
+_TRIED: Final = re.compile(
+    r"\b(?:tried|attempted) to\b|\b(?:wasn['\u2019]t|was not) able to\b|\bcould(?:n['\u2019]t| not)\b", re.IGNORECASE
+)
 
 
 def _status_stems(body: Any) -> frozenset[str]:

@@ -65,7 +65,7 @@ STATUS: Final = re.compile(
 STRICT: Final = frozenset({
     "cancelled", "confirmed", "completed", "delivered", "shipped", "pending", "processing", "approved",
     "denied", "refunded", "replaced", "exchanged", "returned", "lost", "damaged", "active", "inactive", "expired",
-    "eligible", "ineligible", "in_stock", "out_of_stock", "unavailable", "closed", "unpaid", "failed", "delayed",
+    "ineligible", "in_stock", "out_of_stock", "unavailable", "closed", "unpaid", "failed", "delayed",
     "on_time", "booked", "waived",
 })  # fmt: skip
 """States that must be on record where they are said of something."""
