@@ -211,7 +211,7 @@ class _Reader:
 
     def _bare(self, type_: Type, mention: Mention, labels: frozenset[str]) -> bool:
         """An amount may be said without its unit where the text calls it by the slot's name: `Amount paid: 420.00`."""
-        if type_.name not in ("money", "quantity") or mention.kind != "number" or mention.noun or not labels:
+        if type_.unit is None or mention.kind != "number" or mention.noun or not labels:
             return False
         words = dict.fromkeys(labels, "slot")
         clause = self.places.clause(mention.start)

@@ -48,6 +48,7 @@ _SILENT: Final = frozenset(
         "have",
     }
 )
+_PERCENT: Final = frozenset(map(stem, ("percent", "percentage", "pct", "rate")))
 _UNITS: Final = {"lb": "pound", "oz": "ounce", "yr": "year", "pt": "point", "kilogram": "kg", "gram": "g",
                  "kilometer": "km", "kilometre": "km", "meter": "m", "metre": "m"}  # fmt: skip
 
@@ -130,7 +131,7 @@ def _counts(reading: Reading, mention: Mention, type_: Type, slot: frozenset[str
     if isinstance(reading.value, Quantity):
         return stem(mention.noun or reading.value.unit) in slot
     if reading.kind == "percent":
-        return bool(slot & {"percent", "percentag", "pct", "rat"})
+        return bool(slot & _PERCENT)
     return reading.kind == "money" and type_.name == "decimal"
 
 
