@@ -21,6 +21,7 @@ from tallystick.gates.approval import approval_of
 from tallystick.gates.conditions import raised, standing
 from tallystick.gates.duplicates import duplicate
 from tallystick.gates.evidence import requirement
+from tallystick.gates.rewrites import rewritten
 from tallystick.gates.scope import Scope, scopes_of
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Reason, Verdict
@@ -102,6 +103,7 @@ def _answers(scope: Scope, effect: str, earlier: Decision | None) -> Iterator[An
         if tool.needs_approval is not None:
             yield approval_of(scope.view, scope.call, tool.needs_approval, "approval")
     if effect == "write":
+        yield from rewritten(scope)
         yield from _exclusions(scope, earlier)
 
 

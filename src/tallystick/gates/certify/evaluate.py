@@ -18,8 +18,8 @@ from tallystick.contracts.expr.macros import BUDGET
 from tallystick.contracts.terms import FUNCTIONS, operands
 from tallystick.contracts.types import Apply, Constant, Contract, Facts, Period, Source, Term, Tool
 from tallystick.errors import ExpressionError
-from tallystick.gates.certify.channels import Channels
 from tallystick.gates.certify.exhibits import Dates, Exhibit, period_of
+from tallystick.gates.channels import Channels
 from tallystick.gates.claim_evidence import records
 from tallystick.model.canonical import canonical
 from tallystick.model.certificate import value_of

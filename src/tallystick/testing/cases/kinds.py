@@ -23,7 +23,7 @@ VERDICTS: Final[Mapping[str, frozenset[Verdict]]] = {
 """What a case's verdict word is met by."""
 
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "already_satisfied": ("effect.duplicate",),
+    "already_satisfied": ("effect.duplicate", "effect.as_asked"),
     "ambiguous_pairing": ("pairing.ambiguous",),
     "approval_consumed": ("approval.consumed",),
     "approval_denied": ("approval.denied",),
