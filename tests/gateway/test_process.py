@@ -49,6 +49,25 @@ def test_a_whole_task_through_the_gateway_is_certified(place: Place) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("options", [(), ("--explicit-claims",)])
+def test_the_text_is_read_for_what_it_states_unless_the_host_says_not_to(
+    place: Place, options: tuple[str, ...]
+) -> None:
+    client = LineClient(place.gateway(*options))
+    client.start()
+    client.call("get_invoice", I7)
+    file = body(client.call("pay_invoice", PAY))["receipt_file"]
+    client.call("send_receipt", {**I7, "file": file})
+    client.call("payments", I7)
+    wrong = client.call("tallystick_finish", {"text": "I paid 42.00 EUR for invoice I-7."})["result"]
+    told = client.call("tallystick_finish", {"text": "I paid EUR 420 for invoice I-7."})["result"]
+    assert wrong["structuredContent"]["decision"] == "CONTINUE"
+    assert (told["structuredContent"]["status"] == "CERTIFIED") is (not options)
+    codes = {deficit["code"] for deficit in wrong["structuredContent"]["deficits"]}
+    assert codes == ({"coverage.open"} if options else {"claim.unit"})
+    client.end()
+
+
 def test_a_session_that_just_ends_is_uncertified(place: Place) -> None:
     client = LineClient(place.gateway())
     client.call("get_invoice", I7)
