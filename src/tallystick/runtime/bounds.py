@@ -56,7 +56,7 @@ class Limits:
     refusals: int = 50
     same: int = 2
     stops: int = 10
-    calls: int | None = 200
+    calls: int | None = 1000
     turns: int | None = None
     polls: int | None = 1000
     interval: float | None = None
