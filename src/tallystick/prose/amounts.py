@@ -161,7 +161,7 @@ def ground(case: Case, mention: Mention) -> Ground:
                     return Ground(True, (fact,))
                 continue
             verdict = _by_field(case, mention, labels, fact, close, subject)
-            if verdict is not None:
+            if verdict is not None and not (fact.asked and not case.past and contradicted(case, mention)):
                 return verdict
         if subject is not NOBODY:
             named = any(score(labels[0], f) >= 1 for f in _rivals(case, mention, subject, 2))
@@ -340,6 +340,13 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
         if held:
             return Ground(True, tuple(f for f in held if f.value.lower() in said)[-1:])
         break
+    beside = next((s for s in case.subjects.spots(case.text) if s.rank == 3 and 0 <= mention.start - s.end <= 6), None)
+    if beside is not None and not any(  # `Blue Mug (SP-12)`
+        alternative <= t.own and said & {a.lower() for a in t.own}
+        for alternative in beside.subject
+        for t in case.record.things
+    ):
+        return Ground(False, why=f"`{mention.text}` is another thing than the one named beside it", near=True)
     nearest = case.tiers[0]
     held = [
         f for f in facts if not f.asked and f.call.came == "ok" and f.call.reads and case.closeness(f, nearest) >= 3
@@ -400,7 +407,7 @@ def contradicted(case: Case, mention: Mention) -> bool:
             f for f in _rivals(case, mention, subject, 2 if subject else 1)
             if (key := f.stems - GENERIC)
             and (
-                (len(key) >= 2 and key <= label and _together(clause, key))
+                (len(f.stems) >= 2 and f.stems <= label and _together(clause, f.stems))
                 or (key <= widened(label) and key & label and label - GENERIC <= widened(key) | f.place)
             )
         ]  # fmt: skip

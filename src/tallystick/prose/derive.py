@@ -17,7 +17,7 @@ from typing import Final
 from tallystick.prose.amounts import contradicted, labels_of, score
 from tallystick.prose.facts import Fact
 from tallystick.prose.grounds import Case, Ground
-from tallystick.prose.matching import holds_money, read, states
+from tallystick.prose.matching import agrees, holds_money, read, states
 from tallystick.prose.reading import Mention, MonthDay
 from tallystick.prose.subjects import NOBODY
 from tallystick.prose.vocabulary import WEEKDAYS

@@ -174,10 +174,10 @@ class Record:
         primary = next(((k, v) for k, v in ids.items_by_key() if not WHOSE.match(k)), None) or next(
             ids.items_by_key(), None
         )
-        own = {*ids, *_names_in(value), *_places_in(value)}
+        own = {*(i for _, i in ids.keys), *_names_in(value), *_places_in(value)}
         for child in value.values():
             if isinstance(child, Mapping):
-                own.update((*_ids_in(child), *_names_in(child)))
+                own.update((*(i for _, i in _ids_in(child).keys), *_names_in(child)))
         if primary is None and path and isinstance(path[-1], int):
             own.update(name_of(v.replace("_", " ")) for k, v in value.items() if k in _KINDLY and isinstance(v, str))
         thing = Thing(
@@ -284,7 +284,7 @@ class Record:
     def is_only(self, thing: Thing) -> bool:
         """Return whether an object is the only one of its kind on record, or is about nothing in particular."""
         if thing.primary is None:
-            return thing.around <= self.people and not any(a.startswith("place:") for a in thing.own)
+            return thing.around <= self.people and all(a.startswith("name:") or a in self.people for a in thing.own)
         return len(self.kinds.get(thing.kind, ())) <= 1
 
 

@@ -150,7 +150,7 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
             ground = derived if derived.holds else ground
         if not ground.holds:
             return Judged(verdict="refused", why=ground.why)
-        grounds.append(ground)
+        grounds.insert(len(grounds) if mention.kind in ("id", "code") else 0, ground)  # receipts of values come first
     if _VAGUE.search(span):
         return Judged(verdict="refused", why="no receipt gives a time so vague")
     for day in derive.has_weekday(span):

@@ -293,11 +293,14 @@ def _hedged(case: Case, mention: Mention) -> bool:
 
 
 def _in_text(case: Case, wanted: str) -> bool:
-    """Return whether any sentence on record has a word for a state."""
-    return any(
-        isinstance(f.value, str) and " " in f.value and any(alike(wanted, s) for s in stems_of(f.value))
-        for f in case.record.facts
-    )
+    """Return whether a sentence on record has a word for a state, and two more of the statement's."""
+    others = stems_of(case.text[slice(*case.setting.sentence())]) - {wanted}
+    for fact in case.record.facts:
+        if isinstance(fact.value, str) and " " in fact.value:
+            said = stems_of(fact.value) | fact.stems
+            if any(alike(wanted, s) for s in said) and len(others & said) >= 2:
+                return True
+    return False
 
 
 def _deed_of(case: Case, wanted: str) -> bool:

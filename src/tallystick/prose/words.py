@@ -36,7 +36,7 @@ STOP: Final = frozenset((
     "much", "many", "such", "same", "own", "too", "about", "over", "under", "up", "down", "out", "off", "again",
     "once", "not", "no", "nor", "never", "none", "yes", "ok", "okay", "please", "thanks", "thank", "sorry",
     "well", "right", "let's", "lets", "see", "per", "via", "after", "before", "during", "until", "since",
-    "because", "due", "though", "although", "however", "yet", "can", "could", "would", "should", "may", "might",
+    "because", "though", "although", "however", "yet", "can", "could", "would", "should", "may", "might",
     "must", "need", "needs", "get", "got", "make", "sure", "it's", "that's", "there's", "here's", "one", "two",
     "new", "note", "summary", "following", "below", "above", "confirm", "confirmed", "exactly", "actually",
     "directly",
