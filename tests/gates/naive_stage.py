@@ -1,8 +1,9 @@
 """A naive twin of `stage_of`: where the task stands, asked of the whole record every time.
 
 Source: specs "Lifecycle", the oracle: completed when nothing remains; needs information while evidence that an open
-obligation's call demands is missing, also after an effect; post-observation once an effect exists and work remains;
-ready otherwise. What is unknown is still owed, and nothing is completed while a write is in doubt or under way.
+obligation's call demands is missing, also after an effect, or a read is missing that tells whether a condition removes
+it; post-observation once an effect exists and work remains; ready otherwise. What is unknown is still owed, and nothing
+is completed while a call is in doubt or under way, a child run has not ended well, or a blocker waits to be lifted.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any
 
 from tallystick.contracts.types import Contract, Requirement, Task
 from tallystick.errors import ExpressionError
+from tallystick.model.events import ChildRun, Intent, Raised, Receipt, Tenure
 from tallystick.model.proposal import Call
-from tallystick.model.values import Money, instant_of
+from tallystick.model.values import EntityRef, Money, instant_of
 from tests.gates import naive_effects as effects
 from tests.gates import naive_evidence as evidence
 from tests.gates import naive_facts as facts
@@ -38,11 +40,12 @@ def naive_stage(contract: Contract, task: Task, run: str, events: Any) -> Where:
     told = effects.story(record)
     left = [o for o in told.owed.values() if not o.settled and _applies(record, o) and not _holds(record, o)]
     doubt = frozenset(a.call for a in told.attempts if a.status in effects.UNSETTLED)
-    under_way = any(a.status == "in_flight" for a in told.attempts)
+    under_way = any(a.status == "in_flight" for a in told.attempts) or _unanswered(record)
+    waits = any(_waits(record, body, left) for _, body, _ in record.each(Raised))
     open_ = frozenset(o.id for o in left)
     done = frozenset(told.owed) - open_
     missing = frozenset(why for o in left for why in _lacking(record, o))
-    if told.owed and not left and not doubt and not under_way:
+    if told.owed and not left and not doubt and not under_way and not waits and not _children(record):
         stage = "completed"
     elif missing:
         stage = "needs_information"
@@ -109,6 +112,60 @@ def _lacking(record: Record, owed: Owed) -> Iterator[evidence.Why]:
         if kind == "missing":
             unknown = rule.expr is not None and _args_unknown(rule, args)
             yield from (w for w in why if not unknown or w[0].startswith("evidence."))
+    for rule in record.contract.conditions:
+        if tool.name in rule.removes and rule.when is not None and rule.kind in names.entities:
+            about = names.entities[rule.kind]
+            if any(
+                ref[0] == rule.kind and _void(record, about, ref[1]) and _readable(record, rule.kind, ref[1])
+                for ref in rule.when.refs
+            ):
+                yield ("condition.unknown", rule.id)
+
+
+def _waits(record: Record, body: Raised, left: list[Owed]) -> bool:
+    """A condition that still holds and asks for something, or removes what is owed."""
+    scope = {name: facts.loads(text) for name, text in body.scope}
+    holds = any(body is held for tool in body.removes for held in facts.open_conditions(record, tool, scope))
+    return holds and bool(body.prerequisite or body.fallback or {o.tool for o in left} & set(body.removes))
+
+
+def _unanswered(record: Record) -> bool:
+    """A call has no receipt, and no new tenure has put it in doubt or, as a read, behind it."""
+    open_: set[str] = set()
+    epoch = 0
+    for sealed in record.events:
+        body = sealed.event.body
+        if sealed.event.actor.role == "agent":
+            continue
+        if isinstance(body, Intent):
+            open_.add(body.call)
+        elif isinstance(body, Receipt) and sealed.event.actor.role in ("executor", "runtime", "importer"):
+            open_.discard(body.call or "")
+        elif isinstance(body, Tenure) and (body.epoch > epoch or epoch == 0):
+            epoch = body.epoch
+            open_.clear()
+    return bool(open_)
+
+
+def _children(record: Record) -> bool:
+    told: dict[str, str] = {}
+    for _, body, sealed in record.each(ChildRun):
+        if sealed.event.actor.role in ("runtime", "importer"):
+            told[body.child] = body.status
+    return any(status in ("open", "IN_DOUBT") for status in told.values())
+
+
+def _void(record: Record, ref: EntityRef, name: str) -> bool:
+    known = facts.fact(record, ref, name)
+    return known is None or bool(known.problem) or known.seen < facts.last_write(record, ref)
+
+
+def _readable(record: Record, kind: str, name: str) -> bool:
+    """A read of the contract states that field of such an entity."""
+    return any(
+        (tool.effect == "read" or tool.effect_cases) and any(y.kind == kind and name in y.fields for y in tool.yields)
+        for tool in record.contract.tools.values()
+    )
 
 
 def _args_unknown(rule: Requirement, args: dict[str, Any]) -> bool:

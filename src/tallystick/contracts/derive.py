@@ -24,6 +24,7 @@ from tallystick.contracts.types import Apply, Constant, Contract, Derivation, Fa
 from tallystick.contracts.yamltext import Path, Text
 from tallystick.errors import InputError
 from tallystick.model import jsontext
+from tallystick.model.pointer import join
 
 _HEAD: Final = re.compile(r"([a-z]+)\s*\(")
 _DOTTED: Final = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_:-]*)\.([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
@@ -49,7 +50,25 @@ def derivation(text: Any, path: Path, names: Names, scope: Mapping[str, Kind]) -
     if not sources(term) and not any(r[0] != "task" for f in facts(term) for r in f.expr.refs):
         names.report.add(path, "it rests on no receipt, so it would be a constant", "read it from a tool or a fact")
         return None
+    mixed = _mixed(term)
+    if mixed is not None:
+        names.report.add(path, f"it reads {mixed} both as one answer and as all of them", "make it two slots")
+        return None
     return Derivation(source=text, term=term)
+
+
+_READS: Final = {"identity": "newest", "last": "newest", "first": "oldest"}
+
+
+def _mixed(term: Term) -> str | None:
+    """Return a place that a term reads in two ways. A claim refers to receipts, not to which part of it reads which."""
+    ways: dict[tuple[str, tuple[str, ...]], str] = {}
+    for function, source in sources(term):
+        place = (source.tool, source.pointer[: source.pointer.index("*")] if "*" in source.pointer else source.pointer)
+        way = _READS.get(function, "all")
+        if ways.setdefault(place, way) != way:
+            return f"{source.tool}.{join(place[1])}"
+    return None
 
 
 def stated(text: str, contract: Contract, slot: Slot | None) -> Term:

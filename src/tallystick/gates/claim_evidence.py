@@ -241,6 +241,8 @@ def records(contract: Contract, receipt: ReceiptRecord, subject: EntityRef) -> l
     tool = contract.tools.get(call.tool)
     if subject in call.targets:
         item = _batch_answer(tool, receipt, subject)
+        if item is None and tool is not None and tool.batch is not None and tool.batch.results:
+            return []  # an item that the answer leaves out is not spoken of
         return [item] if item is not None else [Record((), receipt.value, _keyed(tool, subject))]
     found = []
     for rule in tool.yields if tool is not None else ():

@@ -2,25 +2,37 @@
 
 Source: unreliable-progress-bar, the oracle G(X): completed when nothing remains; needs information while evidence that
 an open obligation's call demands is missing, also after an effect; post-observation once an effect exists and work
-remains; ready otherwise.
+remains; ready otherwise. Nothing remains where everything owed is done and the stop gate would miss nothing but the
+answer: what the answer states is not work, and the gate judges it when it is given.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from tallystick.contracts.types import Contract
-from tallystick.errors import ExpressionError
-from tallystick.gates.answers import Missing
-from tallystick.gates.evidence import requirement, scope_of
+from tallystick.gates.answers import Missing, Violated
+from tallystick.gates.approval import approval_of
+from tallystick.gates.conditions import raised, standing
+from tallystick.gates.evidence import requirement
+from tallystick.gates.owed import applies, holds_now, open_obligations
+from tallystick.gates.remaining import duties_left, open_conditions, unsettled
+from tallystick.gates.scope import Scope, scope_of
 from tallystick.model.decision import Reason
 from tallystick.model.proposal import Call
-from tallystick.model.values import EntityRef, Money, instant_of, plain
+from tallystick.model.values import Money, instant_of, plain
 from tallystick.view import ObligationRecord, View
 from tallystick.view.keys import id_text
+
+__all__ = ["Obligation", "Stage", "Standing", "applies", "call_for", "holds_now", "open_obligations", "stage_of"]
+
+END_OF_TIME: Final = instant_of("9999-12-31T00:00:00Z")
+"""The instant that is judged at where none is given: evidence with a maximum age then counts as too old."""
 
 
 class Stage(StrEnum):
@@ -44,9 +56,50 @@ _WORDS: Final = {
     Stage.COMPLETED: "completed",
 }
 
+State = Literal["open", "discharged", "holds", "waived", "impossible", "not_applicable"]
+"""open: still owed · discharged: by an effect · holds: of the state kind, and true now · waived: by a principal ·
+impossible: shown by evidence · not_applicable: its condition is false."""
+
+
+class Obligation(msgspec.Struct, frozen=True, kw_only=True):
+    """One obligation instance, and where it stands.
+
+    Attributes:
+        id: its id.
+        text: what it says, for people.
+        tool: the tool whose effect discharges it, "" where facts do.
+        entity: what it is about, as `kind id`, "" for nothing in particular.
+        state: whether it is still owed, or why not.
+        receipt: the receipt that discharged it, "" for none.
+        missing: the information its call still lacks.
+        blocked: the conditions and approvals that stand in the way of its call.
+    """
+
+    id: str
+    text: str = ""
+    tool: str = ""
+    entity: str = ""
+    state: State = "open"
+    receipt: str = ""
+    missing: tuple[Reason, ...] = ()
+    blocked: tuple[Reason, ...] = ()
+
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """The derived stage, the obligations done and open, and what is missing and why."""
+    """The derived stage, the obligations done and open, and what is missing and why.
+
+    Attributes:
+        stage: the stage.
+        done: ids of the obligations that are owed no more.
+        open: ids of those that are.
+        missing: what information is missing and which reads would give it, over all open obligations.
+        in_doubt: ids of the calls in doubt.
+        judged_upto: seq up to which the record was read.
+        obligations: every obligation instance, in the order they are owed.
+        duties: standing duties that calls of the run brought about and nothing discharged.
+        blocked: conditions and approvals that stand in the way, of an obligation's call or of the end.
+        unsettled: calls in doubt, calls without a result, and child runs without an end.
+    """
 
     stage: Stage
     done: tuple[str, ...] = ()
@@ -54,88 +107,88 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[Reason, ...] = ()
     in_doubt: tuple[str, ...] = ()
     judged_upto: int = 0
+    obligations: tuple[Obligation, ...] = ()
+    duties: tuple[Reason, ...] = ()
+    blocked: tuple[Reason, ...] = ()
+    unsettled: tuple[Reason, ...] = ()
+
+    @property
+    def left(self) -> bool:
+        """Whether anything is known to be left. A task that owes nothing may have nothing left and be in any stage."""
+        return bool(self.open or self.duties or self.blocked or self.unsettled)
 
 
-def holds_now(view: View, owed: ObligationRecord) -> bool:
-    """Return whether an obligation is discharged: by its event, or, for the state kind, by facts that hold now."""
-    if owed.kind == "event":
-        return owed.discharged_by is not None
-    if owed.rule is None or owed.rule.fact is None:
-        return False
-    env: dict[str, object] = {"task": view.task.bindings}
-    if owed.item is not None:
-        env["item"] = owed.item
-    if owed.entity is not None:
-        fresh = _facts_now(view, owed.entity)
-        env[owed.rule.entity.alias if owed.rule.entity is not None else owed.entity.kind] = fresh
-        needed = [r[1] for r in owed.rule.fact.refs if len(r) > 1 and r[0] in env and r[0] not in ("task", "item")]
-        if any(name not in fresh for name in needed):
-            return False  # not known now; `has()` never turns ignorance into truth
-    try:
-        return owed.rule.fact.evaluate(env) is True
-    except ExpressionError:
-        return False
+def stage_of(view: View, contract: Contract, now: datetime | None = None) -> Standing:
+    """Return where the task stands, from the record alone. Pure.
 
-
-def _facts_now(view: View, entity: EntityRef) -> dict[str, object]:
-    """Return what is known of an entity and not void by a later write to it."""
-    written = view.last_write(entity)
-    return {n: f.value for n, f in view.facts(entity).items() if f.problem is None and f.observed_seq >= written}
-
-
-def applies(view: View, owed: ObligationRecord) -> bool:
-    """Return whether a conditional obligation is owed. Unknown means still owed."""
-    rule = owed.rule
-    if rule is None or rule.when is None:
-        return True
-    env: dict[str, object] = {"task": view.task.bindings}
-    if owed.item is not None:
-        env["item"] = owed.item
-    if owed.entity is not None:
-        env[rule.entity.alias if rule.entity is not None else owed.entity.kind] = _facts_now(view, owed.entity)
-    if any(len(r) > 1 and r[0] not in ("task", "item") and r[1] not in _mapping(env.get(r[0])) for r in rule.when.refs):
-        return True
-    try:
-        return rule.when.evaluate(env) is not False
-    except ExpressionError:
-        return True
-
-
-def _mapping(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def open_obligations(view: View) -> tuple[ObligationRecord, ...]:
-    """Return the obligations still owed: not discharged, not waived, not shown impossible, and applicable."""
-    return tuple(
-        o for o in view.obligations.values() if o.settled is None and applies(view, o) and not holds_now(view, o)
-    )
-
-
-def stage_of(view: View, contract: Contract) -> Standing:
-    """Return where the task stands, from the record alone."""
-    left = open_obligations(view)
-    names = {o.id for o in left}
-    done = tuple(o.id for o in view.obligations.values() if o.id not in names)
-    doubts = tuple(view.doubts)
-    open_ = tuple(o.id for o in left)
-    under_way = any(c.effect == "write" for c in view.open_calls.values())
-    if not left and not doubts and not under_way and view.obligations:
-        return Standing(stage=Stage.COMPLETED, done=done, judged_upto=view.upto)
-    missing = tuple(dict.fromkeys(r for o in left for r in _missing_for(view, contract, o)))
-    if missing:
+    Args:
+        view: the run's record.
+        contract: what it is judged by.
+        now: the instant to judge the age of evidence at; `END_OF_TIME` where None.
+    """
+    now = now or END_OF_TIME
+    owed = tuple(_standing_of(view, contract, o, now) for o in view.obligations.values())
+    left = [o for o in owed if o.state == "open"]
+    duties = tuple(duties_left(view, contract, now))
+    conditions = tuple(open_conditions(view))
+    pending = tuple(unsettled(view))
+    missing = tuple(dict.fromkeys(r for o in left for r in o.missing))
+    # The paper's priority: nothing remains, then what is missing (also after an effect), then whether there is one.
+    if owed and not left and not duties and not conditions and not pending:
+        stage = Stage.COMPLETED
+    elif missing:
         stage = Stage.NEEDS_INFO
     elif view.any_effect():
         stage = Stage.POST_OBS
     else:
         stage = Stage.READY
-    return Standing(stage=stage, done=done, open=open_, missing=missing, in_doubt=doubts, judged_upto=view.upto)
+    return Standing(
+        stage=stage,
+        done=tuple(o.id for o in owed if o.state != "open"),
+        open=tuple(o.id for o in left),
+        missing=missing,
+        in_doubt=tuple(view.doubts),
+        judged_upto=view.upto,
+        obligations=owed,
+        duties=duties,
+        blocked=tuple(dict.fromkeys((*(r for o in left for r in o.blocked), *conditions))),
+        unsettled=pending,
+    )
 
 
-def call_for(contract: Contract, owed: ObligationRecord) -> Call | None:
+def _standing_of(view: View, contract: Contract, owed: ObligationRecord, now: datetime) -> Obligation:
+    effect = owed.discharged_by
+    state = _state(view, owed)
+    missing, blocked = _in_the_way(view, contract, owed, now) if state == "open" else ((), ())
+    return Obligation(
+        id=owed.id,
+        text=owed.text,
+        tool=owed.tool or "",
+        entity=str(owed.entity) if owed.entity is not None else "",
+        state=state,
+        receipt=effect.receipt.id if effect is not None and effect.receipt is not None else "",
+        missing=missing,
+        blocked=blocked,
+    )
+
+
+def _state(view: View, owed: ObligationRecord) -> State:
+    if owed.settled is not None:
+        return owed.settled
+    if not applies(view, owed):
+        return "not_applicable"
+    if holds_now(view, owed):
+        return "discharged" if owed.kind == "event" else "holds"
+    return "open"
+
+
+# ---------------------------------------------------------------- what stands in the way of one obligation
+
+
+def call_for(contract: Contract, owed: ObligationRecord, now: datetime = END_OF_TIME) -> Call | None:
     """Return the call that would discharge an obligation, with the arguments the record tells; None where no tool does.
 
-    Its `now` is the end of time, so that evidence with a maximum age counts as too old.
+    Unless told otherwise its `now` is the end of time, so that evidence with a maximum age counts as too old.
     """
     tool = contract.tools.get(owed.tool or "")
     if tool is None:
@@ -146,33 +199,51 @@ def call_for(contract: Contract, owed: ObligationRecord) -> Call | None:
             ref = expr.id.refs[0] if len(expr.id.refs) == 1 else ()
             if expr.kind == owed.entity.kind and len(ref) == 2 and ref[0] == "args":
                 args.setdefault(ref[1], [owed.entity.id] if expr.each else owed.entity.id)
-    return Call(tool=tool.name, args=args, now=instant_of("9999-12-31T00:00:00Z"))
+    return Call(tool=tool.name, args=args, now=now)
 
 
-def _missing_for(view: View, contract: Contract, owed: ObligationRecord) -> tuple[Reason, ...]:
-    """Return what the call that would discharge an obligation still lacks, as far as the record tells."""
-    call = call_for(contract, owed)
+def _in_the_way(
+    view: View, contract: Contract, owed: ObligationRecord, now: datetime
+) -> tuple[tuple[Reason, ...], tuple[Reason, ...]]:
+    """Return (information missing, conditions and approvals in the way) of the call that would discharge `owed`."""
+    call = call_for(contract, owed, now)
     if call is None:
-        return ()
-    tool = contract.tools[call.tool]
-    args = call.args
-    scope = scope_of(view, contract, tool, call)
-    found: list[Reason] = []
-    for rule in tool.requires:
+        return (), ()
+    scope = scope_of(view, contract, contract.tools[call.tool], call)
+    unknown, blocked = _conditions(scope)
+    return tuple(dict.fromkeys((*_lacking(scope), *unknown))), tuple(dict.fromkeys(blocked))
+
+
+def _lacking(scope: Scope) -> Iterator[Reason]:
+    """Yield what the call still lacks, as far as the record tells; steps of the work itself are not information."""
+    args = scope.call.args
+    for rule in scope.tool.requires:
         if rule.kind in ("argument", "previewed"):
-            continue  # steps of the work itself, not information somebody must supply
-        if rule.expr is not None and any(r[0] == "args" and len(r) > 1 and r[1] not in args for r in rule.expr.refs):
-            answer = requirement(scope, rule)
-            found.extend(_about_facts(answer.reasons) if isinstance(answer, Missing) else ())
             continue
         answer = requirement(scope, rule)
+        if not isinstance(answer, Missing):
+            continue
+        # Arguments that the agent still has to choose are not in the record, so only facts can be missing for them.
+        chosen = rule.expr is not None and any(
+            r[0] == "args" and len(r) > 1 and r[1] not in args for r in rule.expr.refs
+        )
+        yield from (r for r in answer.reasons if not chosen or r.code.startswith("evidence."))
+
+
+def _conditions(scope: Scope) -> tuple[list[Reason], list[Reason]]:
+    """Return (facts needed to tell whether a condition applies, the conditions and approvals that stand in the way)."""
+    unknown: list[Reason] = []
+    blocked: list[Reason] = []
+    for answer in (*raised(scope), *(standing(scope, rule) for rule in scope.contract.conditions)):
         if isinstance(answer, Missing):
-            found.extend(answer.reasons)
-    return tuple(found)
-
-
-def _about_facts(reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
-    return tuple(r for r in reasons if r.code.startswith("evidence."))
+            unknown.extend(r for r in answer.reasons if r.reads)
+            blocked.extend(r for r in answer.reasons if not r.reads)
+        elif isinstance(answer, Violated):
+            blocked.extend(answer.reasons)
+    if scope.tool.needs_approval is not None:
+        found = approval_of(scope.view, scope.call, scope.tool.needs_approval, "approval")
+        blocked.extend(found.reasons if isinstance(found, Missing | Violated) else ())
+    return unknown, blocked
 
 
 def _json(value: object) -> object:

@@ -16,9 +16,8 @@ from typing import Literal
 from tallystick.contracts.types import Contract
 from tallystick.errors import TallystickError
 from tallystick.gates.claim import may_claim
-from tallystick.gates.doubt import why_in_doubt
-from tallystick.gates.duties import open_duties
-from tallystick.gates.stage import open_obligations
+from tallystick.gates.owed import open_obligations
+from tallystick.gates.remaining import duties_left, open_conditions, unsettled
 from tallystick.gates.undone import blockers, rightly_undone, taken_back
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.proposal import Stop
@@ -50,9 +49,9 @@ def _decide(view: View, contract: Contract, stop: Stop) -> Decision:
     reasons = [
         *_whole(view, stop),
         *_owed(view, contract, stop),
-        *_duties(view, contract, stop),
-        *_conditions(view),
-        *_unsettled(view),
+        *duties_left(view, contract, stop.now),
+        *open_conditions(view),
+        *unsettled(view),
         *_outcome(view, stop),
         *_covered(view, contract, stop),
     ]
@@ -93,7 +92,7 @@ def _whole(view: View, stop: Stop) -> Iterator[Reason]:
         )
 
 
-# ---------------------------------------------------------------- obligations and blockers
+# ---------------------------------------------------------------- obligations
 
 
 def _owed(view: View, contract: Contract, stop: Stop) -> Iterator[Reason]:
@@ -113,67 +112,7 @@ def _owed(view: View, contract: Contract, stop: Stop) -> Iterator[Reason]:
         )
 
 
-def _duties(view: View, contract: Contract, stop: Stop) -> Iterator[Reason]:
-    """Yield one reason per standing duty that a call of this run brought about and nothing discharged."""
-    for left in open_duties(view, contract, stop.now):
-        tools = " or ".join(left.duty.owes)
-        yield Reason(
-            code="duty.open",
-            message=f"`{left.duty.id}`: {left.duty.message or f'{left.duty.after} owes {tools}'}",
-            reverses=f"a receipt of {tools} that shows success",
-            where=left.duty.id,
-            refs=(left.call.seq, left.receipt.seq),
-        )
-
-
-def _conditions(view: View) -> Iterator[Reason]:
-    """Yield the blockers still open. A plain constraint ("do not push") asks for nothing, so it never bars the end."""
-    needed = {o.tool for o in open_obligations(view)}
-    for record in view.conditions.values():
-        body = record.body
-        if not record.open or not (body.prerequisite or body.fallback or needed.intersection(body.removes)):
-            continue
-        yield Reason(
-            code="condition.open",
-            message=f"`{body.id}` is open: {body.status or 'stop'} until {body.prerequisite or 'it is lifted'}",
-            reverses=f"{body.prerequisite or 'its lifting'}"
-            + (f", or its fallback: {body.fallback}" if body.fallback else ""),
-            where=body.id,
-            refs=(record.seq,),
-        )
-
-
-# ---------------------------------------------------------------- doubt and outcome
-
-
-def _unsettled(view: View) -> Iterator[Reason]:
-    for call in view.doubts.values():
-        yield Reason(
-            code="doubt.open",
-            message=f"whether call {call.id} of {call.tool} took effect is in doubt "
-            f"({why_in_doubt(view.contract, call)})",
-            reverses=f"call {call.id} settled by a status query or by a person",
-            where=call.id,
-            refs=(call.seq,),
-        )
-    for call in view.open_calls.values():
-        yield Reason(
-            code="doubt.open" if call.effect == "write" else "call.open",
-            message=f"call {call.id} of {call.tool} has no result",
-            reverses=f"the receipt of call {call.id}",
-            where=call.id,
-            refs=(call.seq,),
-        )
-    for name, (seq, child) in view.children.items():
-        if child.status in ("open", "IN_DOUBT"):
-            going = child.status == "open"
-            yield Reason(
-                code="child.open" if going else "child.in_doubt",
-                message=f"child run {name} " + ("has not ended" if going else "ended in doubt"),
-                reverses="its end" if going else "its doubts settled, and its end recorded again",
-                where=name,
-                refs=(seq,),
-            )
+# ---------------------------------------------------------------- outcome
 
 
 def _outcome(view: View, stop: Stop) -> Iterator[Reason]:
@@ -262,7 +201,7 @@ def final_status(view: View, contract: Contract, accepted: Decision | None = Non
         return "IN_DOUBT", "child.in_doubt"
     if accepted is not None and accepted.verdict is Verdict.ACCEPT and accepted.judged_upto >= view.evidence_seq:
         return "CERTIFIED", "stop.accepted"
-    if next(_conditions(view), None) is not None:
+    if next(open_conditions(view), None) is not None:
         return "BLOCKED", "condition.open"
     if any(blockers(view, contract, o) for o in open_obligations(view)):
         return "BLOCKED", "condition.open"

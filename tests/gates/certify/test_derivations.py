@@ -106,6 +106,7 @@ def test_the_order_of_what_is_added_makes_no_difference() -> None:
         ("sum(" * 40 + "get./a" + ")" * 40, "decimal", ""),
         ("sum(" + ", ".join(["get./a"] * 100) + ")", "decimal", "at least 1"),
         ("summ(get./a)", "decimal", "unknown aggregate"),
+        ("difference(sum(get./a/*/x), first(get./a/*/y))", "decimal", "both as one answer and as all"),
         ("nosuch./a", "decimal", "unknown tool"),
     ],
 )

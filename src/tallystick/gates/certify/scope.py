@@ -50,6 +50,10 @@ def _task(case: Case) -> Iterator[Deficit]:
         if says != own:
             yield _found("", f"certificate.{name}", f"the certificate speaks of another {what}: `{says[:80]}`",
                          f"a certificate of `{own[:80]}`")  # fmt: skip
+    frozen = view.started.contract_sha256 if view.started is not None else ""
+    if frozen and frozen != case.contract.sha256:
+        yield _found("", "certificate.contract", "this run was started under another contract than it is judged by",
+                     f"the contract `{frozen}`")  # fmt: skip
     if when(stated.now) is None:
         yield _found("", "certificate.now", f"`{stated.now[:40]}` is no instant", "the RFC 3339 instant of the stop")
 
