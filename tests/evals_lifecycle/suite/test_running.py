@@ -248,6 +248,8 @@ def test_a_deployment_that_fails_its_precheck_is_asked_nothing_more(tmp_path: Pa
     told = json.loads((tmp_path / kept.PRECHECK).read_text())
     assert (told["probes"], told["answered"], told["needed"]) == (3, 0, 3)
     with endpoint(lambda _: {"role": "assistant", "content": "ready"}) as url:
+        with pytest.raises(InputError, match="too few"):
+            run(_plan(), _served(url), tmp_path, probes=0)
         assert precheck(_served(url), 20).needed == 18
 
 

@@ -142,13 +142,15 @@ def admit(answerer: Answerer, out: Path, probes: int) -> None:
     """See that a deployment is admitted, once per folder; scripted reporters need no admission.
 
     Raises:
-        InputError: it is not; the folder says why.
+        InputError: it is not; the folder says why. Or no probe is to be made.
     """
     if not isinstance(answerer, Deployment):
         return
     before = checked(out)
     if before is not None and not unfit(before):
         return
+    if probes < 1:
+        raise InputError(f"`{probes}` is too few", where="--probes", fix="1 or more")
     found = precheck(answerer, probes)
     (out / kept.PRECHECK).write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     reason = unfit(found)
