@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tallystick import Guard
-from tallystick.cli.runs import STAGES
 from tallystick.contracts import parse
+from tallystick.gates.stage import Stage
 from tallystick.ledger.keys import signing_key
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.model.decision import Decision, Reason, Verdict
@@ -83,7 +83,7 @@ def test_the_glossary_has_each_stage_in_both_spellings(root: Path) -> None:
     """As `show` prints it and as JSON has it."""
     entry = (root / "docs" / "glossary.md").read_text(encoding="utf-8").split("**stage**")[1].split("**")[0]
     words = " ".join(entry.split())
-    assert all(said in words and f"`{stage}`" in words for stage, said in STAGES.items())
+    assert all(stage.words in words and f"`{stage}`" in words for stage in Stage)
 
 
 def test_show_prints_foreign_text_as_text(cli: Cli, ledger: Path) -> None:
