@@ -14,7 +14,7 @@ from typing import Any
 
 from tallystick.contracts.types import Contract, Requirement, Task
 from tallystick.errors import ExpressionError
-from tallystick.model.events import ChildRun, Intent, Raised, Receipt, Tenure
+from tallystick.model.events import ChildRun, DoubtSettled, Intent, Raised, Receipt, Tenure
 from tallystick.model.proposal import Call
 from tallystick.model.values import EntityRef, Money, instant_of
 from tests.gates import naive_effects as effects
@@ -144,6 +144,12 @@ def _unanswered(record: Record) -> bool:
         elif isinstance(body, Tenure) and (body.epoch > epoch or epoch == 0):
             epoch = body.epoch
             open_.clear()
+        elif isinstance(body, DoubtSettled):
+            shown = (r for name in body.evidence for r in reversed(list(effects.receipts(record, sealed.event.seq)))
+                     if r[1].id == name)  # fmt: skip
+            told = effects.tells(record, body, next(shown, None)) if body.by == "query" else None
+            if told or (told is None and facts.trusted(record, body, body.principal, sealed)):
+                open_.discard(body.call)
     return bool(open_)
 
 
