@@ -66,7 +66,7 @@ def test_each_instance_says_what_it_lacks_and_which_read_would_give_it() -> None
     found = stage_of(run.view, run.contract, clock())
     assert found.stage is Stage.NEEDS_INFO
     assert [(o.id, o.state, o.entity) for o in found.obligations] == [
-        ("paid[B-1]", "open", "bill B-1"), ("paid[B-2]", "open", "bill B-2")
+        ("paid[B-1]", "open", "bill(B-1)"), ("paid[B-2]", "open", "bill(B-2)")
     ]  # fmt: skip
     (first, second) = found.obligations
     assert {r.code for r in first.missing} == {"evidence.missing", "condition.unknown"}

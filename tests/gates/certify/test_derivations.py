@@ -321,3 +321,34 @@ def test_a_stated_derivation_under_another_contract_is_none() -> None:
         stated("nosuch./amount", CONTRACT, None)
     with pytest.raises(InputError):
         stated("invoice.status", CONTRACT, None)
+
+
+OTHERS: dict[str, list[Any]] = {
+    "seen": ["2026-03-11T00:30:00+01:00", "2026-03-10T23:30:00", "2026-03-10T23:30:00z", "2026-03-10 23:30:00Z",
+             "2026-03-10T23:30:00.000Z", "2026-03-10T23:30:00-00:00", "2026-03-10T24:30:00Z", "1773185400", "23:30"],
+    "local": ["2026-03-10", "11.03.2026", "2026-03-11T00:00:00Z", "2026-3-11", "\u0662026-03-11"],
+    "until": ["2026-03-10", "2026-03-23", "2026-03-24T00:00:00Z", "March 24", "9999-99-99"],
+    "age": ["20", "21.0", "+21", "021", 21, "twenty-one", "\u0662\u0661", "1e400"],
+    "weight": ["2.5", "2.5 g", "2.5kg", "2500 g", "2.50001 kg", "25 kg", "2.5 \u339a"],
+    "ids": [["I-1", "I-2"], ["I-1", "I-2", "I-3", "I-4"], ["I-3", "I-2", "I-1"], ["I-1", "I-1", "I-2", "I-3"],
+            ["\u0399-1", "I-2", "I-3"], "I-1, I-2, I-3", {"0": "I-1"}],
+    "names": [["Ann", "Cy", "Bo"], ["Ann", "Bo"], ["ann", "Bo", "Cy"], ["Ann", "Bo", "Cy", "Cy"], []],
+    "march": ["3", "1", "0", "-2", "2.0", 2],
+    "others": [[], ["I-2"], ["I-1", "I-2"], ["I-1 "]],
+    "summary": [{"id": "I-1"}, {"id": "I-1", "total": "15.75"}, {"id": "I-2", "total": "15.75 EUR"},
+                {"id": "I-1", "total": "15.75 EUR", "vat": "0 EUR"}, ["I-1", "15.75 EUR"]],
+    "left": ["3.25", "3.25 USD", "-3.25 EUR", "3.26 EUR", "325 EUR", "3,25 EUR", "3.25\u202fEUR"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("slot", OTHERS)
+def test_no_other_value_and_no_other_form_of_the_value_is_certified(slot: str) -> None:
+    """Time zones, look-alikes, scales, orders and shapes: what is stated is the one form of the one value."""
+    contract = contract_of(slot)
+    view = record(contract=contract)
+    whole = honest(view, contract)
+    for value in OTHERS[slot]:
+        changed = msgspec.structs.replace(whole, claims=(msgspec.structs.replace(whole.claims[0], value=value),))
+        checks = {check for check, _ in found(view, changed, contract)}
+        assert checks, value
+        assert checks <= {"claim_coverage", "value_replay"}, value
