@@ -1,0 +1,1 @@
+"""Operational state preservation across handoffs: suite, calibration set and statistics."""
