@@ -39,6 +39,7 @@ _NUMBERS: Final = frozenset({"money", "number", "percent", "quantity", "duration
 
 _HOW: Final = stemmed({"method", "mode", "reason", "type", "option", "resolution"})
 _ADJUSTED: Final = stemmed({"adjusted", "reduced", "discounted", "net"})
+_GRAND: Final = stemmed({"total", "cart", "order", "current", "grand", "final", "new"})
 _SUMMED: Final = stemmed({"total", "combined", "both", "overall", "together", "sum"})
 _ENDING: Final = re.compile(r"\b(?:end(?:s|ing)? (?:in|with)|last (?:four|4)(?: digits)?)\W{0,4}$")
 """Digits after these words are the end of a number, and no amount."""
@@ -161,7 +162,7 @@ def ground(case: Case, mention: Mention) -> Ground:
                     return Ground(True, (fact,))
                 continue
             verdict = _by_field(case, mention, labels, fact, close, subject)
-            if verdict is not None and not (fact.asked and not case.past and contradicted(case, mention)):
+            if verdict is not None and not (not case.past and contradicted(case, mention)):
                 return verdict
         if subject is not NOBODY:
             named = any(score(labels[0], f) >= 1 for f in _rivals(case, mention, subject, 2))
@@ -340,7 +341,7 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
         if held:
             return Ground(True, tuple(f for f in held if f.value.lower() in said)[-1:])
         break
-    beside = next((s for s in case.subjects.spots(case.text) if s.rank == 3 and 0 <= mention.start - s.end <= 6), None)
+    beside = next((s for s in case.subjects.spots(case.text) if s.rank == 3 and 0 <= mention.start - s.end <= 8), None)
     if beside is not None and not any(  # `Blue Mug (SP-12)`
         alternative <= t.own and said & {a.lower() for a in t.own}
         for alternative in beside.subject
@@ -398,9 +399,20 @@ def _together(words: list[str], key: frozenset[str]) -> bool:
 def contradicted(case: Case, mention: Mention) -> bool:
     """Return whether the words around a number name exactly one field, and its newest receipt holds another value."""
     label = labels_of(case, mention)[0]
+    if label and not case.past and label <= _GRAND:
+        totals = [
+            f
+            for f in case.record.facts
+            if f.stems - GENERIC <= _GRAND and "total" in f.stems and not f.asked and holds_money(f)
+            and case.closeness(f, NOBODY) and f.call.came == "ok"
+        ]  # fmt: skip
+        if totals and not case.record.outdated(totals[-1]):
+            return not states(mention, totals[-1])
     if not label or label & (_SUMMED | _ADJUSTED):
         return False
     low, high = case.setting.clause(mention.start, mention.end)
+    named_there = (s for s in case.subjects.spots(case.text) if low <= s.start and s.end <= high and s.rank in (1, 3))
+    label -= frozenset(w for s in named_there for w in stems_of(case.text[s.start : s.end]))
     clause = [stem(w) for _, _, w in tokens_of(case.text[low:high]) if w not in STOP]
     for subject in case.tiers:
         named = [

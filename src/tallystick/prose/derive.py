@@ -86,6 +86,12 @@ _SECONDS: Final = {stem("second"): 1, stem("minute"): 60, "min": 60, stem("hour"
 
 def _beyond(case: Case, mention: Mention) -> Fact | None:
     """Return the number on record that lies beyond a bound as the words say: `over 4 hours` of 270 minutes."""
+    topic = labels_of(case, mention)[0] - GENERIC - stems_of(mention.noun)
+    if not any(agrees(mention, m) for text in case.asked for m in read(text)) and not any(
+        isinstance(f.value, str) and topic & (stems_of(f.value) | f.stems) and states(mention, f) == "text"
+        for f in case.record.facts
+    ):
+        return None  # a bound nobody gave is no bound, even where the comparison happens to hold
     label = labels_of(case, mention)[0]
     for subject in case.tiers:
         for fact in reversed(case.record.facts):

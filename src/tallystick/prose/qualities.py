@@ -250,7 +250,7 @@ def _states(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: 
                 value = fact.value
                 if (
                     isinstance(value, str)
-                    and len(value) <= 40
+                    and len(value.replace("_", " ").split()) <= 3
                     and any(alike(wanted, s) for s in key_stems(value.replace(" ", "_")))
                 ):
                     found = fact
@@ -293,14 +293,17 @@ def _hedged(case: Case, mention: Mention) -> bool:
 
 
 def _in_text(case: Case, wanted: str) -> bool:
-    """Return whether a sentence on record has a word for a state, and two more of the statement's."""
+    """Return whether the sentences on record that have most of a statement's other words have one for a state too."""
     others = stems_of(case.text[slice(*case.setting.sentence())]) - {wanted}
+    best, holds = 1, False
     for fact in case.record.facts:
         if isinstance(fact.value, str) and " " in fact.value:
             said = stems_of(fact.value) | fact.stems
-            if any(alike(wanted, s) for s in said) and len(others & said) >= 2:
-                return True
-    return False
+            share = len(others & said)
+            if share >= best:
+                holds = (holds and share == best) or any(alike(wanted, s) for s in said)
+                best = share
+    return holds
 
 
 def _deed_of(case: Case, wanted: str) -> bool:
