@@ -26,6 +26,7 @@ _HEADS: Final = {
 }  # fmt: skip
 """Nouns for what an amount is, and the words of which a field or tool must have one to hold such an amount."""
 __all__ = ["agrees", "contradicted", "ground", "head_of", "labels_of", "read", "score", "states"]
+_BACK: Final = re.compile(r"[*\s]{1,4}back\b")
 _PHRASE: Final = re.compile(
     r"(?:[* -]*(?!(?:of|for|to|on|in|is|was|will|has|and|or|plus|minus|with|from|at|back)\b)[A-Za-z]+){1,5}"
 )
@@ -100,6 +101,8 @@ def beside_of(fact: Fact) -> frozenset[str]:
 def head_of(case: Case, mention: Mention) -> frozenset[str]:
     """Return the stems one of which must name the field of an amount: `$8 refund`, `Cancellation fee: $52`."""
     low, high = case.setting.clause(mention.start, mention.end)
+    if _BACK.match(case.text, mention.end):
+        return _CREDIT
     after = _PHRASE.match(case.text, mention.end)
     heads = [_HEADS[w] for w in _WORD.findall(after[0].lower()) if w in _HEADS] if after else []
     if heads:

@@ -55,7 +55,7 @@ class Ground:
 
 _PAST: Final = re.compile(
     r"\b(?:original(?:ly)?|previous(?:ly)?|was|were|before|had|prior|initial(?:ly)?|earlier|used to|instead of|old"
-    r"|formerly|from|already paid|vs\.?|versus|compared|currently|current)\b",
+    r"|formerly|from|already paid|vs\.?|versus|compared|your current)\b",
     re.IGNORECASE,
 )
 GENERAL: Final = re.compile(

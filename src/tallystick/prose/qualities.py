@@ -71,7 +71,11 @@ def alike(one: str, other: str) -> bool:
 
 def polarity(span: str, at: int) -> bool:
     """Return whether what stands at an offset of a span is denied."""
-    cut = max(span.rfind(mark, 0, at) for mark in (",", ";", ".", " but ", " and ", "\u2014")) if at else -1
+    cut = (
+        max(span.rfind(mark, 0, at) for mark in (",", ";", ".", " but ", " and ", "\u2014", "\u201d", '"'))
+        if at
+        else -1
+    )
     before = span[max(0, cut) : at]
     return _NEGATION.search(before[-45:]) is not None
 
