@@ -101,11 +101,11 @@ def test_every_dependency_is_pinned_without_addresses_or_hashes() -> None:
     assert names - {"tallystick"} <= pinned.keys()
 
 
-def test_the_extras_are_the_four_and_all() -> None:
-    """`all` is always the four together."""
+def test_the_extras_are_the_five_and_all() -> None:
+    """`all` is always the five together."""
     extras = project()["project"]["optional-dependencies"]
-    assert set(extras) == {"evals", "local", "mcp", "pydantic-ai", "all"}
-    assert extras["all"] == ["tallystick[evals,local,mcp,pydantic-ai]"]
+    assert set(extras) == {"evals", "local", "mcp", "otel", "pydantic-ai", "all"}
+    assert extras["all"] == ["tallystick[evals,local,mcp,otel,pydantic-ai]"]
 
 
 def test_every_package_is_in_the_layers() -> None:

@@ -68,7 +68,7 @@ class Obligation(msgspec.Struct, frozen=True, kw_only=True):
         id: its id.
         text: what it says, for people.
         tool: the tool whose effect discharges it, "" where facts do.
-        entity: what it is about, as `kind id`, "" for nothing in particular.
+        entity: what it is about, as `kind(id)`, "" for nothing in particular.
         state: whether it is still owed, or why not.
         receipt: the receipt that discharged it, "" for none.
         missing: the information its call still lacks.

@@ -16,18 +16,23 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tallystick.contracts import Contract, Task, load, load_task, task_text
 from tallystick.contracts.types import Principal
 from tallystick.errors import InputError
+from tallystick.gates.stop_policies import StopPolicy
 from tallystick.ledger.keys import load_signing_key
 from tallystick.ledger.memory import MemoryStore
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
 from tallystick.model.canonical import digest
 from tallystick.model.events import SEMANTICS, Started, Tenure
+from tallystick.progress import Encoding
 from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.heartbeat import Heartbeat
 from tallystick.runtime.journal import RUNTIME, Clock, Journal
 from tallystick.runtime.known import count_in, seconds_in, tools_in, typed
+from tallystick.runtime.metrics import report_counter
 from tallystick.runtime.run import Run
 from tallystick.runtime.secrets import run_key
+from tallystick.runtime.standing import encoding_in
+from tallystick.runtime.turns import policy_in
 from tallystick.view.frozen import frozen_in
 
 LEASE_SECONDS: Final = 60.0
@@ -141,6 +146,13 @@ class Guard:
             is none only where the contract or the record waits for it.
         patience: seconds an identical parallel call waits for the first one's receipt before it is held.
         lease_seconds: how long after this process was killed another may take a run over; renewed while it lives.
+        report: how the agent was asked to report its progress, `xml` or `json` (`progress.instructions` words it): what
+            it says is then read for reports, and each is compared with the derived stage. None: nothing is read.
+        metrics: count reports as OpenTelemetry metrics, by how they stand to the stage: True for the global meter
+            provider, or a provider; needs the extra `otel`. None counts nothing.
+        stop_policy: what ends the run in `Run.turn`: `A` and `A-matched`, the derived stage and then the stop gate; or,
+            to be compared with them, `B1` (a marker in the text; sets `report` to `xml` if it is None) and `B2` (a turn
+            without a call), under which no run is ever CERTIFIED.
         claims_from_text: read what a final text states for the answer slots where no claims are given beside it.
         clock: returns the present instant, with a time zone; default the machine's.
         ids: makes run ids; default a day and a random part.
@@ -169,6 +181,9 @@ class Guard:
         poll_interval: float | None = None,
         patience: float = PATIENCE,
         lease_seconds: float = LEASE_SECONDS,
+        report: Encoding | None = None,
+        metrics: Any = None,
+        stop_policy: str | StopPolicy = "A",
         claims_from_text: bool = True,
         clock: Clock | None = None,
         ids: Callable[[], str] | None = None,
@@ -211,6 +226,9 @@ class Guard:
         )
         self.patience = patience
         self.lease_seconds = lease_seconds
+        self.stop_policy = policy_in(stop_policy)
+        self.report = encoding_in(report if report is not None or not self.stop_policy.needs_reports else "xml")
+        self.count_report = report_counter(metrics)
         typed("claims_from_text", claims_from_text, bool)
         self.claims_from_text = claims_from_text
         self.clock = clock or utc_now

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
 from enum import Enum
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
@@ -26,7 +27,9 @@ from tallystick.runtime.known import callable_named, seconds_in, tool_named, tur
 from tallystick.runtime.outcome import Finish, Outcome, Status
 from tallystick.runtime.pending import Pending, pending
 from tallystick.runtime.proposals import Proposal, exact_args, is_coroutine
+from tallystick.runtime.standing import Reporting
 from tallystick.runtime.statements import Statements
+from tallystick.runtime.turns import Turn, Turns
 from tallystick.runtime.wrap import OnRefusal, wrap
 from tallystick.view import View
 
@@ -67,7 +70,7 @@ class Run(Statements):
         key: bytes | None,
         parent: Run | None = None,
     ) -> None:
-        super().__init__(journal, contract)
+        super().__init__(journal, contract, Reporting(journal, contract, guard.report, guard.count_report))
         self.id = journal.run
         self.contract = contract
         self.parent = parent
@@ -84,6 +87,7 @@ class Run(Statements):
         self._registered = self._calls.tools
         self._calls.timeout = guard.timeout
         self._closing = Closing(guard, journal, contract, self._calls, bounds, self)
+        self._turns = Turns(self, guard.stop_policy, self._end_locked)
         self._writer: ThreadPoolExecutor | None = None
 
     # ------------------------------------------------------------------ where it stands
@@ -102,6 +106,10 @@ class Run(Statements):
     def status(self) -> Status | None:
         """The final status; None while the run goes on."""
         return self._calls.status
+
+    def now(self) -> datetime:
+        """Return the present instant by the guard's clock."""
+        return self._journal.clock()
 
     def pending(self) -> tuple[Pending, ...]:
         """Return the calls that wait for a principal's answer and nothing else; what was posted is taken in first.
@@ -323,7 +331,60 @@ class Run(Statements):
         typed("declared_by", declared_by, str)
         typed("truncated", truncated, bool)
         known = stop_outcome(outcome)
+        if not self._turns.owned:
+            return self._turns.signalled(text, truncated=truncated)
+        self.hear(text, truncated=truncated)
         return self._closing.finish(text, claims, known, declared_by=declared_by, truncated=truncated)
+
+    def turn(
+        self,
+        text: str = "",
+        claims: Iterable[Claim] | Mapping[str, Any] | InputError | None = None,
+        *,
+        user_has_more: bool = True,
+        truncated: bool = False,
+    ) -> Turn:
+        """Say that the agent's turn is over, and return what the guard's stop policy makes of it.
+
+        For hosts that have a loop of their own and want the runtime to own its end. Under the default policy the
+        derived stage decides, and where nothing remains the stop gate is asked, as by `finish`.
+
+        Args:
+            text: what the agent said in this turn; what it called since its last turn, the record knows.
+            claims: as in `finish`.
+            user_has_more: whether the user can still add something; if not, a turn that would go to the user is put to
+                the agent again, or ends the run.
+            truncated: the turn was cut by length.
+
+        Raises:
+            InputError: a parameter has another type.
+        """
+        return drive(self.turn_steps(text, claims, user_has_more=user_has_more, truncated=truncated))
+
+    async def aturn(
+        self,
+        text: str = "",
+        claims: Iterable[Claim] | Mapping[str, Any] | InputError | None = None,
+        *,
+        user_has_more: bool = True,
+        truncated: bool = False,
+    ) -> Turn:
+        """As `turn`, without blocking the event loop."""
+        return await self._adrive(self.turn_steps(text, claims, user_has_more=user_has_more, truncated=truncated))
+
+    def turn_steps(
+        self,
+        text: str = "",
+        claims: Iterable[Claim] | Mapping[str, Any] | InputError | None = None,
+        *,
+        user_has_more: bool = True,
+        truncated: bool = False,
+    ) -> Steps[Turn]:
+        """Return what `turn` does as steps for a driver of one's own."""
+        typed("text", text, str)
+        typed("user_has_more", user_has_more, bool)
+        typed("truncated", truncated, bool)
+        return self._turns.steps(text, user_has_more=user_has_more, claims=claims, truncated=truncated)
 
     def finish_tool(self, *, name: str = NAME, strict: bool = False) -> FinishTool:
         """Return the tool through which an agent says that it is done: its definition, made from the contract, to call.
@@ -433,6 +494,10 @@ class Run(Statements):
 
     def _end(self, reason: str) -> Status:
         return self._closing.end(reason)
+
+    def _end_locked(self, reason: str) -> Status:
+        with self._journal.lock:
+            return self._closing.end(reason)
 
     async def _adrive(self, steps: Steps[T]) -> T:
         if self._writer is None:

@@ -30,10 +30,12 @@ from tallystick.model.events import (
     tagged,
 )
 from tallystick.model.values import EntityRef
+from tallystick.progress import Report
 from tallystick.runtime.claims import exact_value
 from tallystick.runtime.journal import AGENT, HOST, Journal
 from tallystick.runtime.known import args_named, entity_named, kind_named, names_in, one_of, text_of, tool_named
 from tallystick.runtime.letters import Signed, send
+from tallystick.runtime.standing import Reporting, RunProgress
 
 USER = Actor(role="user", id="user")
 LeftAside = Literal["fallback", "expired"]
@@ -49,10 +51,11 @@ class Statements:
     would block, ask or owe nothing.
     """
 
-    def __init__(self, journal: Journal, contract: Contract) -> None:
+    def __init__(self, journal: Journal, contract: Contract, reporting: Reporting) -> None:
         self._journal = journal
         self._contract = contract
         self._registered: Mapping[str, Callable[..., Any]] = {}
+        self._reporting = reporting
 
     # --- the host, about the user
 
@@ -200,10 +203,28 @@ class Statements:
         one_of("role", role, ROLES, "says: role")
         actor = USER if role == "user" else AGENT
         self._say(Said(role=role, text=text, native_id=native_id, truncated=truncated), actor)
+        if role in ("assistant", "agent"):
+            self._reporting.hear(text, truncated=truncated)
 
     def report(self, stage: str = "", text: str = "") -> None:
-        """Record the model's own report of where it stands. Compared with the record, never believed."""
-        self._say(Reported(stage=stage, text=text), AGENT)
+        """Record the model's own report of where it stands. Compared with the record, never believed.
+
+        Args:
+            stage: what it names; "" where the report is not well formed.
+            text: its words; where both are empty, a report was due and there is none.
+        """
+        self._reporting.record(Reported(stage=stage, text=text))
+
+    def hear(self, text: str, *, truncated: bool = False) -> Report:
+        """Read a report out of the agent's words, record and return it; for turns that `says` and `finish` do not see.
+
+        Absent, and nothing recorded, unless the guard was told how the agent was asked to report (`Guard(report=…)`).
+        """
+        return self._reporting.hear(text, truncated=truncated)
+
+    def progress(self) -> RunProgress:
+        """Return where the run stands by its record, and beside it the model's last report and whether it was true."""
+        return self._reporting.progress()
 
     # --- inside
 
