@@ -83,10 +83,11 @@ def score(folder: Path, labels: list[dict[str, Any]], show: bool) -> dict[str, A
 
 
 SWAPS = {
-    "cancelled": "delivered", "canceled": "delivered", "confirmed": "cancelled", "delivered": "lost", "lost": "delivered",
-    "refunded": "replaced", "active": "cancelled", "approved": "denied", "returned": "exchanged", "delayed": "cancelled",
-    "shipped": "delivered", "completed": "failed", "exchanged": "returned", "replaced": "returned", "eligible": "ineligible",
-    "pending": "approved", "in stock": "out of stock", "damaged": "lost", "expired": "active", "denied": "approved",
+    "cancelled": "delivered", "canceled": "delivered", "confirmed": "cancelled", "delivered": "lost",
+    "lost": "delivered", "refunded": "replaced", "active": "cancelled", "approved": "denied", "returned": "exchanged",
+    "delayed": "cancelled", "shipped": "delivered", "completed": "failed", "exchanged": "returned",
+    "replaced": "returned", "eligible": "ineligible", "pending": "approved", "in stock": "out of stock",
+    "damaged": "lost", "expired": "active", "denied": "approved",
 }  # fmt: skip
 
 
@@ -207,9 +208,7 @@ def seeded(folder: Path, wanted: int, show: bool, seed: int = 1) -> dict[str, An
         refused[kind] += judged.verdict not in GOOD
         messages.add(path.stem)
         if show and judged.verdict in GOOD:
-            print(
-                f"{path.stem[:30]} [{final.index}] {kind}: {mention.text!r} -> {new!r} in {span!r}: {judged.receipts[:2]}"
-            )
+            print(f"{path.stem[:30]} [{final.index}] {kind}: {mention.text!r} -> {new!r} in {span!r}")
     return {
         "seeded": sum(tried.values()),
         "trajectories": len(messages),

@@ -22,7 +22,8 @@ _HEADS: Final = {
     **dict.fromkeys(("credit", "credits", "goodwill", "compensation"), _CREDIT),
     **dict.fromkeys(("discount", "discounts"), stemmed({"discount", "saving", "promo", "off", "loyalty"})),
     **dict.fromkeys(("voucher", "vouchers"), stemmed({"voucher"})),
-    "tax": stemmed({"tax"}), "clawback": stemmed({"clawback"}), "deposit": stemmed({"deposit"}), "subtotal": stemmed({"subtotal"}),
+    "tax": stemmed({"tax"}), "clawback": stemmed({"clawback"}),
+    "deposit": stemmed({"deposit"}), "subtotal": stemmed({"subtotal"}),
 }  # fmt: skip
 """Nouns for what an amount is, and the words of which a field or tool must have one to hold such an amount."""
 __all__ = ["agrees", "contradicted", "ground", "head_of", "labels_of", "read", "score", "states"]
@@ -92,9 +93,14 @@ def beside_of(fact: Fact) -> frozenset[str]:
     """Return the stems of the short words beside a field in its object: how it was refunded, what state it is in."""
     found: frozenset[str] = frozenset()
     for key, value in fact.thing.fields.items():
-        if isinstance(value, str) and 2 < len(value) <= 24 and key != fact.key and not any(c.isdigit() for c in value):
-            if key_stems(key) & _HOW:
-                found |= key_stems(value.replace(" ", "_"))
+        if (
+            isinstance(value, str)
+            and 2 < len(value) <= 24
+            and key != fact.key
+            and not any(c.isdigit() for c in value)
+            and key_stems(key) & _HOW
+        ):
+            found |= key_stems(value.replace(" ", "_"))
     return found
 
 
@@ -195,9 +201,16 @@ def _varies(case: Case, fact: Fact, subject: Subject) -> bool:
     values: dict[str, object] = {}
     for other in case.record.facts:
         primary = other.thing.primary
-        if other.key == fact.key and other.thing.kind == fact.thing.kind and primary is not None and not other.asked:
-            if other.value is not None and case.closeness(other, subject) >= 2 and not case.record.outdated(other):
-                values[primary[1]] = other.value
+        if (
+            other.key == fact.key
+            and other.thing.kind == fact.thing.kind
+            and primary is not None
+            and not other.asked
+            and other.value is not None
+            and case.closeness(other, subject) >= 2
+            and not case.record.outdated(other)
+        ):
+            values[primary[1]] = other.value
     return len(set(values.values())) > 1
 
 
@@ -208,9 +221,15 @@ def _within(case: Case, mention: Mention) -> Ground | None:
         return None
     for subject in case.tiers:
         for fact in reversed(case.record.facts):
-            if fact.stems & _TOTALS and isinstance(fact.value, (int, Decimal)) and holds_money(fact):
-                if case.closeness(fact, subject) and case.stands(fact) and Decimal(fact.value) <= mention.numbers[0]:
-                    return Ground(True, (fact,), derived=True)
+            if (
+                fact.stems & _TOTALS
+                and isinstance(fact.value, (int, Decimal))
+                and holds_money(fact)
+                and case.closeness(fact, subject)
+                and case.stands(fact)
+                and Decimal(fact.value) <= mention.numbers[0]
+            ):
+                return Ground(True, (fact,), derived=True)
     return None
 
 
@@ -237,9 +256,14 @@ def _kin(mention: Mention, fact: Fact) -> bool:
 
 def _rivals(case: Case, mention: Mention, subject: Subject, least: int) -> Iterator[Fact]:
     for fact in case.record.facts:
-        if fact.call.came != "failed" and not fact.asked and _kin(mention, fact):
-            if case.closeness(fact, subject) >= least and not case.record.outdated(fact):
-                yield fact
+        if (
+            fact.call.came != "failed"
+            and not fact.asked
+            and _kin(mention, fact)
+            and case.closeness(fact, subject) >= least
+            and not case.record.outdated(fact)
+        ):
+            yield fact
 
 
 def _by_field(
@@ -344,7 +368,14 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
         if held:
             return Ground(True, tuple(f for f in held if f.value.lower() in said)[-1:])
         break
-    beside = next((s for s in case.subjects.spots(case.text) if s.rank == 3 and 0 <= mention.start - s.end <= 8), None)
+    beside = next(
+        (
+            s
+            for s in case.subjects.spots(case.text)
+            if s.rank == 3 and (0 <= mention.start - s.end <= 8 or 0 <= s.start - mention.end <= 3)
+        ),
+        None,
+    )
     if beside is not None and not any(  # `Blue Mug (SP-12)`
         alternative <= t.own and said & {a.lower() for a in t.own}
         for alternative in beside.subject
@@ -395,8 +426,8 @@ def _misplaced(case: Case, mention: Mention, said: set[str]) -> bool:
 
 def _together(words: list[str], key: frozenset[str]) -> bool:
     """Return whether the words of a field's name stand next to each other."""
-    size = len(key)
-    return any(key <= set(words[at : at + size]) for at in range(len(words) - size + 1))
+    size = len(key) + 1  # one word may stand between
+    return any(key <= set(words[at : at + size]) for at in range(max(1, len(words) - size + 1)))
 
 
 def contradicted(case: Case, mention: Mention) -> bool:

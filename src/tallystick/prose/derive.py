@@ -14,27 +14,22 @@ from decimal import ROUND_FLOOR, Decimal
 from itertools import combinations
 from typing import Final
 
-from tallystick.prose.amounts import contradicted, labels_of, score
+from tallystick.prose.amounts import contradicted, head_of, labels_of, score
 from tallystick.prose.facts import Fact
 from tallystick.prose.grounds import Case, Ground
 from tallystick.prose.matching import agrees, holds_money, read, states
 from tallystick.prose.reading import Mention, MonthDay
-from tallystick.prose.subjects import NOBODY
 from tallystick.prose.vocabulary import WEEKDAYS
 from tallystick.prose.words import GENERIC, key_stems, stem, stems_of, tokens_of
 
 _SUM: Final = re.compile(
-    r"\b(?:total\w*|sum|combined|altogether|overall|both|together|in all|all up|comes to|works out|net|adds? up|grand)\b|=",
+    r"\b(?:total\w*|sum|combined|altogether|overall|both|together|in all|all up|comes to|works out|net"
+    r"|adds? up|grand)\b|=",
     re.IGNORECASE,
 )
 _GAP: Final = re.compile(
-    r"\b(?:differen\w*|more|less|cheaper|lower|higher|additional|extra|net|remain\w*|left|sav\w*|increas\w*|decreas\w*"
+    r"\b(?:differen\w*|more|less|cheaper|lower|higher|additional|extra|net|remaining|left|sav\w*|increas\w*|decreas\w*"
     r"|reduc\w*|missing|built into|owe|due|adjust\w*|result\w*|after|short|fewer)\b",
-    re.IGNORECASE,
-)
-_COMPARE: Final = re.compile(
-    r"\b(?P<low>cheaper|lower|less expensive|shorter|earlier|lighter|smaller)\b"
-    r"|\b(?P<high>later|longer|higher|more expensive|pricier|heavier|larger)\b",
     re.IGNORECASE,
 )
 MAX_OPERANDS: Final = 12
@@ -58,12 +53,19 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
             listed = _list_sum(case, mention)
             if listed:
                 return Ground(True, listed, derived=True)
+        head = head_of(case, mention) if mention.kind == "money" else frozenset()
         for make in (_sums, _gaps, _products):
             if make is _sums and not _SUM.search(line):
                 continue
             if make is _gaps and not _GAP.search(line):
                 continue
             for value, facts in make(case, mention, deep):
+                if (
+                    head
+                    and make is not _gaps
+                    and not all(isinstance(f.value, str) or head & (f.stems | f.place) for f in facts)
+                ):
+                    continue
                 if value in values or (make is _gaps and -value in values):
                     return Ground(True, facts, derived=True)
     if mention.kind in ("date", "datetime", "month_day"):
@@ -76,7 +78,7 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
         spans = _durations(case, mention)
         if spans is not None:
             return spans
-    if mention.kind in ("number",) and not mention.noun:
+    if mention.kind == "number" and not mention.noun:
         return _listed(case, mention)
     return Ground(False)
 
@@ -181,7 +183,9 @@ def _operands(case: Case, mention: Mention, deep: bool) -> list[tuple[Decimal, F
             fact = next(
                 (
                     f for f in reversed(case.record.facts)
-                    if case.stands(f) and not (f.asked and f.call.came == "preview") and isinstance(f.value, (int, Decimal)) and states(other, f)
+                    if case.stands(f) and not (f.asked and f.call.came == "preview")
+                    and isinstance(f.value, (int, Decimal))
+                    and states(other, f)
                     and (mention.kind != "money" or holds_money(f))
                 ),
                 None,
@@ -253,14 +257,10 @@ def _gaps(case: Case, mention: Mention, deep: bool) -> Iterator[tuple[Decimal, t
             isinstance(fact.value, (int, Decimal))
             and not isinstance(fact.value, bool)
             and fact.thing.primary is not None
+        ) and (
+            fact.call.came != "failed" and not fact.asked and case.closeness(fact, subject) and is_kin(mention, fact)
         ):
-            if (
-                fact.call.came != "failed"
-                and not fact.asked
-                and case.closeness(fact, subject)
-                and is_kin(mention, fact)
-            ):
-                history[fact.thing.primary[1], fact.key].append(fact)
+            history[fact.thing.primary[1], fact.key].append(fact)
     for facts in history.values():
         newest = facts[-1]
         for first in facts[:-1]:
@@ -278,14 +278,18 @@ def _products(case: Case, mention: Mention, deep: bool) -> Iterator[tuple[Decima
         return
     for thing in {id(f.thing): f.thing for f in case.record.facts}.values():
         quantity = thing.fields.get("quantity") or thing.fields.get("qty")
-        if not isinstance(quantity, int) or isinstance(quantity, bool):
+        if not isinstance(quantity, int) or isinstance(quantity, bool) or quantity < 2:
             continue
         for fact in case.record.facts:
-            if fact.thing is thing and holds_money(fact) and isinstance(fact.value, (int, Decimal)):
-                if any(case.closeness(fact, s) >= 2 for s in case.tiers[:1]):
-                    yield Decimal(fact.value) * quantity, (fact,)
+            if (
+                fact.thing is thing
+                and holds_money(fact)
+                and isinstance(fact.value, (int, Decimal))
+                and any(case.closeness(fact, s) >= 2 for s in case.tiers[:1])
+            ):
+                yield Decimal(fact.value) * quantity, (fact,)
     labels = labels_of(case, mention)
-    topic = labels[1] - GENERIC
+    topic = labels[0] - GENERIC if len(labels[0] - GENERIC) >= 2 else labels[1] - GENERIC
     for fact in case.record.facts:
         if not isinstance(fact.value, str) or len(fact.value) < 10 or "= $" in fact.value:
             continue  # one that states its own result has said it
@@ -294,7 +298,7 @@ def _products(case: Case, mention: Mention, deep: bool) -> Iterator[tuple[Decima
         times = [Decimal(m[1]) for m in re.finditer(r"\b([0-9]+(?:\.[0-9]+)?)x\b", fact.value)]
         if not factors and not times:
             continue
-        if len(topic & (stems_of(fact.value) | fact.stems)) < 1:
+        if len(topic & (stems_of(fact.value) | fact.stems)) < 2:
             continue
         bases = [v for v, _ in _operands(case, mention, deep)]
         bases += [n for m in found if m.kind in ("money", "number") for n in m.numbers[:1]]
@@ -451,161 +455,6 @@ def _business_days(fact: Fact) -> int | None:
         if mention.noun in ("business day", "day", "working day") and mention.numbers and mention.edge != "low":
             return int(mention.numbers[0])
     return None
-
-
-def comparison(case: Case) -> Ground | None:
-    """Return whether a comparison without a number holds between things of one kind; None where none is made."""
-    found = _COMPARE.search(case.setting.span)
-    if found is None:
-        return None
-    word = (found["low"] or found["high"]).lower()
-    in_time = word in ("later", "earlier")
-    for subject in case.tiers[:3]:
-        for fact in reversed(case.record.facts):
-            if subject is NOBODY or case.closeness(fact, subject) < 2 or fact.call.came == "failed":
-                continue
-            for other in case.record.facts:
-                if other.key != fact.key or other.thing is fact.thing:
-                    continue
-                if in_time and isinstance(fact.value, str) and isinstance(other.value, str):
-                    a, b = moment_of(fact.value), moment_of(other.value)
-                    if a is None or b is None or a == b:
-                        continue
-                    if (a > b) == (word == "later"):
-                        return Ground(True, (fact, other), derived=True)
-                elif not in_time and isinstance(fact.value, (int, Decimal)) and isinstance(other.value, (int, Decimal)):
-                    if fact.value != other.value and (fact.value < other.value) == bool(found["low"]):
-                        return Ground(True, (fact, other), derived=True)
-    return Ground(False, why="no receipt bears the comparison out")
-
-
-_NOT_DONE: Final = re.compile(
-    r"\b(?:no|without|not|never|haven['\u2019]t|didn['\u2019]t|wasn['\u2019]t|weren['\u2019]t)\b(?P<what>[^,.;]*?)"
-    r"\b(?P<verb>used|applied|taken|made|redeemed|charged|cancell?ed|changed|booked|processed|issued|added|removed|sent)\b",
-    re.IGNORECASE,
-)
-
-
-def not_done(case: Case) -> Ground | None:
-    """Return whether what is said not to have been done was not: no call that went well is about it."""
-    found = _NOT_DONE.search(case.setting.span)
-    if found is None:
-        return None
-    topic = (stems_of(found["what"]) | {stem(found["verb"])}) - GENERIC
-    for call in case.record.calls:
-        if not call.reads and call.came == "ok" and topic & key_stems(call.call.tool):
-            about = [f for f in case.record.facts if f.call is call]
-            if any(case.closeness(f, case.tiers[0]) for f in about):
-                return Ground(False, why=f"`{call.call.tool}` went well")
-    if not case.record.calls:
-        return Ground(False, why="nothing is on record")
-    return Ground(True, derived=True)
-
-
-_SAME: Final = re.compile(
-    r"\b(?:unchanged|same|as[ -]is|as before|kept|keep(?:s|ing)?|preserved?|retain\w*|not (?:been )?(?:changed|touched|affected)"
-    r"|stay(?:s|ing|ed)?|remains?|untouched|still|no changes?|intact|left (?:alone|as))\b",
-    re.IGNORECASE,
-)
-
-
-def unchanged(case: Case) -> Ground | None:
-    """Return whether what is said to be as before is so; None where nothing of the kind is said."""
-    if not _SAME.search(case.setting.span):
-        return None
-    for subject in case.tiers[:3]:
-        if subject is NOBODY:
-            break
-        about = [
-            f for f in case.record.facts if case.closeness(f, subject) >= 3 and f.call.came == "ok" and not f.asked
-        ]
-        if not about:
-            continue
-        history: dict[str, list[Fact]] = defaultdict(list)
-        for fact in about:
-            if fact.call.reads and not fact.listed:
-                history[fact.key].append(fact)
-        written = {
-            id(f.call)
-            for f in case.record.facts
-            if not f.call.reads and f.call.came == "ok" and case.closeness(f, subject) >= 3
-        }
-        if not written:
-            return Ground(True, tuple(about[:1]), derived=True)
-        both = {k: (v[0], v[-1]) for k, v in history.items() if v[0].call is not v[-1].call}
-        if not both:
-            args = [
-                f
-                for f in case.record.facts
-                if f.asked and not f.call.reads and f.call.came != "failed" and case.closeness(f, subject) >= 3
-            ]
-            kept = [f for f in args if f.key in history and f.value == history[f.key][-1].value]
-            if kept and len(kept) * 2 >= len([f for f in args if f.key in history]):
-                return Ground(True, tuple(kept[:3]), derived=True)
-            return Ground(False, why="it was not read again after the change")
-        words = stems_of(case.setting.span)
-        named = {k: v for k, v in both.items() if (key := v[0].stems - GENERIC) and key & words}
-        changed = [k for k, (a, b) in (named or both).items() if a.value != b.value]
-        if named and changed:
-            return Ground(False, why=f"`{changed[0]}` did change")
-        if len(changed) * 2 <= len(both):
-            some = next(iter((named or both).values()))
-            return Ground(True, some, derived=True)
-        return Ground(False, why="most of it did change")
-    return None
-
-
-_EXTREME: Final = re.compile(
-    r"\b(?:max(?:imum)?|minimum|at the cap|than (?:necessary|needed)|as (?:much|many|little|few) as (?:possible|allowed)"
-    r"|best|cheapest|lowest|highest|fastest|quickest|earliest|latest|most|least|shortest|longest|biggest|only one)\b",
-    re.IGNORECASE,
-)
-
-
-def extreme(case: Case) -> Ground | None:
-    """Return whether a superlative is borne out: a field or text of the record names the bound, or a list shows it."""
-    found = _EXTREME.search(case.setting.span)
-    if found is None:
-        return None
-    word = found[0].lower()
-    bound = (
-        {"max", "maximum", "limit", "cap"}
-        if word.startswith(("max", "at the cap", "as", "than"))
-        else {"min", "minimum"}
-    )
-    topic = stems_of(case.setting.span) - {stem(word)}
-    if word.startswith(("max", "min", "at the", "than", "as ")):
-        for fact in case.record.facts:
-            words = fact.stems | (stems_of(fact.value) if isinstance(fact.value, str) else frozenset())
-            if words & bound and topic & (words | fact.place) and fact.call.came == "ok":
-                return Ground(True, (fact,), derived=True)
-        return Ground(False, why=f"no receipt gives the bound that `{word}` speaks of")
-    if word in ("most", "least", "best", "only one", "latest"):
-        return None
-    wanted = {
-        "cheapest": ("price", "cost", "fare", "total"),
-        "lowest": ("price", "cost", "fare"),
-        "highest": ("rat", "price"),
-    }.get(word, ("duration", "depart", "eta", "day", "arriv"))
-    largest = word in ("highest", "longest", "biggest")
-    compared = False
-    for subject in case.tiers[:4]:
-        for fact in reversed(case.record.facts):
-            if case.closeness(fact, subject) < 2 or not fact.stems & set(wanted) or isinstance(fact.value, bool):
-                continue
-            row = [
-                f
-                for f in case.record.facts
-                if f.call is fact.call and f.key == fact.key and type(f.value) is type(fact.value)
-            ]
-            if len(row) >= 2 and isinstance(fact.value, (int, Decimal, str)):
-                compared = True
-                best = max(f.value for f in row) if largest else min(f.value for f in row)
-                if best == fact.value:
-                    return Ground(True, (fact,), derived=True)
-    if not compared and case.mentions:
-        return None  # its values are judged on their own
-    return Ground(False, why=f"no receipt shows which is the {word}")
 
 
 def has_weekday(text: str) -> list[str]:

@@ -60,7 +60,8 @@ _PAST: Final = re.compile(
 )
 GENERAL: Final = re.compile(
     r"\b(?:polic(?:y|ies)|rules?|qualif\w*|eligib\w*|entitle\w*|if|when|unless|require[sd]?|must|has to|have to"
-    r"|applies|usual(?:ly)?|typical(?:ly)?|normal(?:ly)?|general(?:ly)?|allow\w*|up to|always|covered|covers?|available)\b",
+    r"|applies|usual(?:ly)?|typical(?:ly)?|normal(?:ly)?|general(?:ly)?|allow\w*|up to|always|covered|covers?"
+    r"|available)\b",
     re.IGNORECASE,
 )
 """Words of rules: a policy's text may support what is said with them."""
@@ -112,8 +113,8 @@ class Case:
 
     @cached_property
     def loose(self) -> frozenset[Subject]:
-        """Subjects named only in another part of the message or in earlier ones: they say less of whom this is about."""
-        start, end = self.setting.block()
+        """Subjects named only elsewhere in the message or in earlier ones: they say less of whom this is about."""
+        start, _ = self.setting.block()
         near = (self.subjects.named(self.text, *p) for p in (*self.setting.headings(), *self.setting.before(start)))
         here = {
             *near,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from tallystick.model.trace import Trace
-from tallystick.prose import amounts, derive, qualities
+from tallystick.prose import amounts, compare, deeds, derive, qualities
 from tallystick.prose.facts import Record, record_of
 from tallystick.prose.grounds import Case, Ground, Judged, Receipt, receipt_of
 from tallystick.prose.reading import Mention
@@ -21,8 +21,12 @@ from tallystick.prose.subjects import Subjects
 from tallystick.prose.words import stems_of
 
 _OFFER: Final = re.compile(
-    r"(?<!before )(?<!until )(?<!unless )\b(?:I|we)(?: can|['\u2019]ll| will| could| would|['\u2019]d|['\u2019]m (?:happy|glad|able))\b(?! not\b| confirm\b(?! (?:this|the|your))| see\b| tell you| verify that)"
-    r"|\b(?:happy to|glad to|let me know|feel free|would you like|do you want|want me to|if you(?:['\u2019]d)? (?:want|like|prefer|need))\b"
+    r"(?<!before )(?<!until )(?<!unless )\b(?:I|we)"
+    r"(?: can|['\u2019]ll| will| could| would|['\u2019]d|['\u2019]m (?:happy|glad|able))\b"
+    r"(?! not\b| confirm\b(?! (?:this|the|your))| see\b| tell you| verify that)"
+    r"|\b(?:happy to|glad to|let me know|feel free|would you like|do you want"
+    r"|want me to)\b"
+    r"|\b(?:if you(?:['\u2019]d)? (?:want|like|prefer|need))\b"
     r"|\b(?:I|we)['\u2019]?(?:ll)? (?:help|recommend|suggest|think|believe|understand|appreciate)\b"
     r"|^(?:can|could|help|check whether|review)\b",
     re.IGNORECASE,
@@ -31,12 +35,14 @@ _CONDITION: Final = re.compile(
     r"\b(?:would|wouldn['\u2019]t|if you|once you|then your|once (?:the|it|that))\b", re.IGNORECASE
 )
 _CLOSING: Final = re.compile(
-    r"\b(?:you['\u2019]?re|you are|everything(?:['\u2019]s| is)|that['\u2019]s) (?:now )?(?:all )?(?:set|good|welcome|done)\b"
+    r"\b(?:you['\u2019]?re|you are|everything(?:['\u2019]s| is)|that['\u2019]s) (?:now )?"
+    r"(?:all )?(?:set|good|welcome|done)\b"
     r"|\b(?:both|all) (?:statements|points) (?:are|is)\b|\bsorry\b|\bgood news\b|\bgreat choice\b",
     re.IGNORECASE,
 )
 _ALL: Final = re.compile(
-    r"\b(?:all (?:of (?:them|these|that)|two|three|four|five|six|[0-9]+|correct|set)|everything|both (?:are|of)|breakdown|that['\u2019]s (?:correct|right))\b",
+    r"\b(?:all (?:of (?:them|these|that)|two|three|four|five|six|[0-9]+|correct|set)|everything"
+    r"|both (?:are|of)|breakdown|that['\u2019]s (?:correct|right))\b",
     re.IGNORECASE,
 )
 _BECAUSE: Final = re.compile(
@@ -130,7 +136,7 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
         return Judged(verdict="not_checkable", why="a closing phrase or an opinion")
     grounds: list[Ground] = []
     asked = False
-    attempt = qualities.tried(case)
+    attempt = deeds.tried(case)
     if attempt is not None:
         grounds.append(Ground(True, (attempt,)))
     words = qualities.weigh(case)
@@ -161,15 +167,15 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
     reason = _BECAUSE.search(span)
     if reason is not None and reason["rest"] and not _is_reason(case, reason["reason"], reason["rest"]):
         return Judged(verdict="refused", why="no receipt gives that as the reason for it")
-    for rule in (derive.not_done, derive.extreme, derive.unchanged, derive.comparison):
-        if rule is derive.not_done and words.strong:
+    for rule in (compare.not_done, compare.extreme, compare.unchanged, compare.comparison):
+        if rule is compare.not_done and words.strong:
             continue
         outcome = rule(case)
         if outcome is None:
             continue
         if outcome.holds:
             grounds.append(outcome)
-        elif rule not in (derive.comparison, derive.unchanged) or not (grounds or words.strong):
+        elif rule not in (compare.comparison, compare.unchanged) or not (grounds or words.strong):
             return Judged(verdict="refused", why=outcome.why)
     if offer and (not grounds or _OFFER.search(span)):
         return Judged(verdict="not_checkable", receipts=_receipts(grounds), why="an offer, a plan or a condition")
@@ -220,7 +226,8 @@ def _is_plain_word(case: Case, mention: Mention) -> bool:
 
 
 _WISH: Final = re.compile(
-    r"\b(?:budget|deadline|requirement|criteri\w+|you (?:asked|wanted|said|mentioned|need|requested)|your (?:rules?|limit|cap|max\w*|target)"
+    r"\b(?:budget|deadline|requirement|criteri\w+|you (?:asked|wanted|said|mentioned|need|requested)"
+    r"|your (?:rules?|limit|cap|max\w*|target)"
     r"|by|before|or less|at most|no more than|under|within)\b|\u2264|<",
     re.IGNORECASE,
 )
@@ -230,7 +237,7 @@ def _asked_for(case: Case, mention: Mention) -> bool:
     """Return whether a value is only the bound a user set (`lands by 8 PM`), which no receipt need state."""
     if mention.kind not in ("time", "money", "duration", "quantity"):
         return False
-    low, high = case.setting.clause(mention.start, mention.end)
+    low, _ = case.setting.clause(mention.start, mention.end)
     if _WISH.search(case.text[low : mention.end + 10]) is None or mention.approximate == "least":
         return False
     if any(amounts.states(mention, f) == "exact" for f in case.record.facts if not f.asked):
@@ -261,7 +268,8 @@ def _is_offer(case: Case, *, plain: bool) -> bool:
 
 
 _UNABLE: Final = re.compile(
-    r"\b(?:I|we) (?:can['\u2019]t|cannot|can not|couldn['\u2019]t|(?:am|are|was)(?:n['\u2019]t| not) able|don['\u2019]t have)\b"
+    r"\b(?:I|we) (?:can['\u2019]t|cannot|can not|couldn['\u2019]t"
+    r"|(?:am|are|was)(?:n['\u2019]t| not) able|don['\u2019]t have)\b"
     r"|\bunable to\b|\bnot able to\b",
     re.IGNORECASE,
 )
@@ -276,8 +284,8 @@ def _lead(case: Case) -> str:
 def _each(case: Case, lines: list[tuple[int, int]]) -> Judged:
     """Judge a statement about a list that follows: it holds where each line does."""
     receipts: list[Receipt] = []
-    for start, end in lines:
-        start += len(case.text[start:end]) - len(case.text[start:end].lstrip(" -*\u2022"))
+    for begin, end in lines:
+        start = end - len(case.text[begin:end].lstrip(" -*\u2022"))
         inner = Case(
             setting=case.setting.at(start, end), record=case.record, subjects=case.subjects, earlier=case.earlier,
             asked=case.asked,

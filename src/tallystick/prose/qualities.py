@@ -4,91 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
-from tallystick.prose.facts import NAME_KEY, PREVIEWS, CallRecord, Fact
+from tallystick.prose.deeds import judge_deeds
+from tallystick.prose.facts import NAME_KEY, PREVIEWS, Fact
 from tallystick.prose.grounds import GENERAL, Case
+from tallystick.prose.likeness import Words, alike, empty, polarity, stems_of_call
 from tallystick.prose.matching import read
 from tallystick.prose.reading import Mention
 from tallystick.prose.statuses import STATUS, STRICT, SWITCHED
 from tallystick.prose.subjects import NOBODY
 from tallystick.prose.vocabulary import SPELLED
-from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stemmed, stems_of, tokens_of, widened
+from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stems_of, tokens_of, widened
 
-_ALIKE: Final = tuple(stemmed(group) for group in (
-    {"active", "confirm", "book", "schedul", "valid", "open", "place", "staying", "stay", "keep"},
-    {"cancel"}, {"complet", "updat", "process", "done", "finaliz", "success", "proceed"},
-    {"return", "refund", "credit"}, {"refund"}, {"remov", "delet"}, {"add"}, {"lost"}, {"deliver"},
-    {"deni", "declin", "reject", "refus"}, {"approv", "accept"},
-    {"charg", "pay"}, {"replac", "claim"}, {"updat", "chang", "mov", "switch", "modify", "modifi"},
-    {"set", "appli", "apply", "appl", "select", "updat"}, {"issu", "creat", "refund", "process"},
-    {"ship", "dispatch"}, {"redeem", "appli", "apply"},
-))  # fmt: skip
-_DONE: Final = re.compile(
-    r"\b(?:I|we)(?:['\u2019]ve| have)?(?: (?:now|just|also|already|successfully|gone ahead and|went ahead and))* "
-    r"(?P<a>[a-z-]+(?:ed|t|id|ought)|made|set|put|sent|paid)\b"
-    r"|\b(?:has|have|is|are|was|were)(?: now| just| also| already| successfully)* (?:been )?(?:now |also |fully |successfully )*"
-    r"(?P<b>[a-z]+ed|set|sent|paid)\b"
-    r"|\b(?P<c>cancell?ed|refunded|removed|added|issued|processed|completed|updated|booked|applied|submitted|created"
-    r"|returned|exchanged|replaced|redeemed|credited|charged|moved|rebooked|changed|reworked)\b",
-    re.IGNORECASE,
-)
-_LOOKED: Final = frozenset(
-    {"check", "double-check", "look", "review", "verif", "search", "found", "pull", "confirm", "ran", "seen", "read"}
-)
-_SPECIFIC: Final = stemmed(STRICT) - stemmed({"confirmed", "completed", "active"})
-"""Deeds that only a call which did just that can have done."""
-_KEPT: Final = stemmed(
-    {"kept", "preserved", "retained", "left", "stayed", "wanted", "needed", "asked", "noticed", "made"}
-)
-_NEGATION: Final = re.compile(
-    r"\b(?:no|not|non|never|without|none|zero|isn['\u2019]t|aren['\u2019]t|wasn['\u2019]t|weren['\u2019]t|doesn['\u2019]t|don['\u2019]t"
-    r"|didn['\u2019]t|hasn['\u2019]t|haven['\u2019]t|won['\u2019]t|can['\u2019]t|cannot|nothing|free of)\b",
-    re.IGNORECASE,
-)
 _YES: Final = re.compile(r"[:=]\**\s*\**(?:yes|true|included|added|enabled|on)\b", re.IGNORECASE)
 _NO: Final = re.compile(r"[:=]\**\s*\**(?:no|none|false|not \w+|disabled|off|n/a)\b", re.IGNORECASE)
-
-
-@dataclass(slots=True)
-class Words:
-    """The words of a span, and what became of each (`grounded` maps the stem to why)."""
-
-    content: list[str]
-    grounded: dict[str, str]
-    strong: list[Fact]
-    failed: list[str]
-    derived: bool = False
-
-
-def alike(one: str, other: str) -> bool:
-    """Return whether two stems stand for the same state or deed."""
-    return one == other or any(one in group and other in group for group in _ALIKE)
-
-
-def polarity(span: str, at: int) -> bool:
-    """Return whether what stands at an offset of a span is denied."""
-    cut = (
-        max(span.rfind(mark, 0, at) for mark in (",", ";", ".", " but ", " and ", "\u2014", "\u201d", '"'))
-        if at
-        else -1
-    )
-    before = span[max(0, cut) : at]
-    return _NEGATION.search(before[-45:]) is not None
-
-
-def empty(value: Any) -> bool:
-    """Return whether a value says no, none or nothing."""
-    if (
-        value is None
-        or value is False
-        or (isinstance(value, (int, Decimal)) and not isinstance(value, bool) and value == 0)
-    ):
-        return True
-    return isinstance(value, str) and value.lower() in ("", "none", "no", "false", "n/a", "not_included", "null")
 
 
 class Vocabulary:
@@ -133,9 +63,9 @@ def weigh(case: Case) -> Words:
     ]
     words = Words(content, {}, [], [])
     _phrases(case, words, tokens, span, {at for n in named if n.rank >= 3 for at in range(n.start, n.end)})
-    _states(case, words, tokens, span, {base + at for at, _, _ in tokens if base + at in own})
+    _states(case, words, span, {base + at for at, _, _ in tokens if base + at in own})
     _switches(case, words, tokens, span)
-    _deeds(case, words, span)
+    judge_deeds(case, words, span)
     _texts(case, words)
     return words
 
@@ -151,11 +81,8 @@ def _near(case: Case, facts: list[Fact]) -> tuple[list[Fact], bool]:
     """
     keys = {f.key for f in facts}
     nearest = case.tiers[0]
-    if (
-        nearest is not NOBODY
-        and nearest not in case.loose
-        and not any(a.startswith("place:") for s in nearest for a in s)
-    ):
+    sure = nearest is not NOBODY and nearest not in case.loose
+    if sure and not any(a.startswith("place:") for s in nearest for a in s):  # noqa: SIM102 - two thoughts
         # What is on record only for others of a kind of which there are several is a look-alike.
         if not any(case.closeness(f, nearest) for f in facts):
             return [], any(case.closeness(f, nearest) >= 2 for f in case.record.facts)
@@ -224,7 +151,7 @@ def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span:
         at += size
 
 
-def _states(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: str, own: set[int]) -> None:
+def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
     """Judge words for the state of things (`statuses`): each must be borne out for whom the statement is about."""
     for mention in case.mentions:
         if mention.kind != "status" or mention.start in own or mention.start < case.setting.start:
@@ -233,6 +160,8 @@ def _states(case: Case, words: Words, tokens: list[tuple[int, str, str]], span: 
         status = str(mention.readings[0].value)
         if re.search(r"\b(?:I|we)(?:['\u2019]ve| have)? (?:\w+ )?$", case.text[: mention.start]):
             continue  # a deed, judged as one
+        if re.search(r"\b(?:to|must|can|should|may|might|would|could) be\W*$", case.text[: mention.start]):
+            continue  # not said to be so
         denied = polarity(span, mention.start - case.setting.start)
         switch = _switched(case, status)
         if switch is not None:
@@ -284,9 +213,15 @@ def _switched(case: Case, status: str) -> Fact | None:
     for subject in case.tiers:
         least = 2 if subject is not NOBODY else 1
         for fact in reversed(case.record.facts):
-            if isinstance(fact.value, bool) and name in fact.stems and fact.stems <= said and not fact.asked:
-                if case.closeness(fact, subject) >= least and case.stands(fact):
-                    return fact
+            if (
+                isinstance(fact.value, bool)
+                and name in fact.stems
+                and fact.stems <= said
+                and not fact.asked
+                and case.closeness(fact, subject) >= least
+                and case.stands(fact)
+            ):
+                return fact
     return None
 
 
@@ -313,16 +248,10 @@ def _in_text(case: Case, wanted: str) -> bool:
 def _deed_of(case: Case, wanted: str) -> bool:
     """Return whether a call that went well did what a participle says, to whom the statement is about."""
     for call in case.record.calls:
-        if (
-            call.came == "ok"
-            and not call.reads
-            and any(
-                alike(wanted, s)
-                for s in key_stems(call.call.tool) | _status_stems(call.call.result.body if call.call.result else None)
-            )
+        if (call.came == "ok" and not call.reads and any(alike(wanted, s) for s in stems_of_call(call))) and any(
+            f.call is call and case.closeness(f, case.tiers[0]) for f in case.record.facts
         ):
-            if any(f.call is call and case.closeness(f, case.tiers[0]) for f in case.record.facts):
-                return True
+            return True
     return False
 
 
@@ -404,114 +333,6 @@ def _direct(case: Case, words: Words) -> None:
                 else:
                     words.failed.append("it has stops")
                 return
-
-
-def _deeds(case: Case, words: Words, span: str) -> None:
-    """Judge what is said to have been done: a call that went well must have done it; a preview or attempt did not."""
-    for found in _DONE.finditer(span):
-        verb = stem(found["a"] or found["b"] or found["c"])
-        if found["c"] and re.search(r"\b(?:the|a|an|your|any|new)\s*\W*$", span[: found.start("c")], re.IGNORECASE):
-            continue  # `the cancelled one`
-        if polarity(span, found.start("a") if found["a"] else found.start("b") if found["b"] else found.start("c")):
-            continue
-        mine = bool(found["a"]) or (found["c"] is not None and not span[: found.start()].strip(" *-"))
-        before = span[max(0, found.start() - 20) : found.start()].lower()
-        if verb in _KEPT or re.search(r"\b(?:to|must|can|will|would|should|may|could|be|getting)\W*$", before):
-            continue
-        if verb in _LOOKED or any(verb.startswith(v) for v in _LOOKED):
-            reads = [c for c in case.record.calls if c.reads and c.came == "ok"]
-            if mine and not reads:
-                words.failed.append("nothing was read")
-            elif mine:
-                words.grounded[verb] = "read"
-                for _, _, word in tokens_of(found[0]):
-                    words.grounded.setdefault(stem(word), "read")
-                _name_tools(words, reads, case)
-            continue
-        writes = [c for c in case.record.calls if not c.reads]
-        fit = [
-            c for c in writes
-            if any(alike(verb, s) for s in key_stems(c.call.tool) | _status_stems(c.call.result.body if c.call.result else None))
-            or (mine and verb not in _SPECIFIC and not any(alike(verb, s) for w in writes for s in key_stems(w.call.tool)))
-        ]  # fmt: skip
-        done = [c for c in fit if c.came == "ok" or _took_effect(case, c)]
-        if done:
-            about = {id(c) for c in done}
-            close = False
-            for subject in case.tiers:
-                if any(id(f.call) in about and case.closeness(f, subject) for f in case.record.facts):
-                    close = True
-                    break
-                if subject is not NOBODY and any(
-                    id(f.call) in {id(w) for w in fit} and case.closeness(f, subject) >= 2 for f in case.record.facts
-                ):
-                    break
-            if close:
-                words.grounded[verb] = "done"
-                _name_tools(words, done, case)
-                fact = next((f for f in reversed(case.record.facts) if id(f.call) in about and f.key == "status"), None)
-                fact = fact or next((f for f in reversed(case.record.facts) if id(f.call) in about), None)
-                if fact is not None and (mine or verb in words.content):
-                    words.strong.append(fact)
-                continue
-            words.failed.append("what was done was done to something else")
-        elif fit and not words.grounded.get(verb):
-            words.failed.append("it was previewed or tried, not done")
-        elif mine and not words.grounded.get(verb):
-            words.failed.append("no call did this")
-
-
-def _took_effect(case: Case, call: CallRecord) -> bool:
-    """Return whether a call that answered with an error changed things all the same, as a later read shows."""
-    args = call.call.args
-    if not isinstance(args, Mapping) or call.came != "failed":
-        return False
-    for key, value in args.items():
-        states = [
-            f for f in case.record.facts
-            if f.key == key and not f.asked and f.call.reads and f.call.came == "ok"
-            and any(str(v) in f.thing.own for k, v in args.items() if k != key)
-        ]  # fmt: skip
-        after = [f for f in states if f.call.order > call.order]
-        before = [f for f in states if f.call.order < call.order]
-        if after and before and after[-1].value == value and before[-1].value != value:
-            return True
-    return False
-
-
-def tried(case: Case) -> Fact | None:
-    """Return a fact of the attempt that a span reports: `I tried to apply it`, `I wasn't able to`; None for none."""
-    if _TRIED.search(case.setting.span) is None:
-        return None
-    for call in reversed(case.record.calls):
-        if not call.reads and call.came != "ok":
-            asked = next((t for t in case.record.things if t.call is call and t.kind == "arguments"), None)
-            if asked is not None:
-                key = next(iter(asked.fields), "")
-                return Fact(asked, ("arguments", str(key)), str(key), asked.fields.get(key), asked=True)
-    return None
-
-
-_TRIED: Final = re.compile(
-    r"\b(?:tried|attempted) to\b|\b(?:wasn['\u2019]t|was not) able to\b|\bcould(?:n['\u2019]t| not)\b", re.IGNORECASE
-)
-
-
-def _status_stems(body: Any) -> frozenset[str]:
-    status = body.get("status") if isinstance(body, dict) else None
-    return key_stems(status) if isinstance(status, str) and len(status) < 40 else frozenset()
-
-
-def _name_tools(words: Words, calls: list[Any], case: Case) -> None:
-    stems = frozenset(s for c in calls for s in key_stems(c.call.tool))
-    for s in words.content:
-        if s in stems or s in widened(stems):
-            words.grounded.setdefault(s, "tool")
-    if any(words.grounded.get(s) == "tool" for s in words.content) or any(v == "read" for v in words.grounded.values()):
-        ids = {id(c) for c in calls}
-        fact = next((f for f in reversed(case.record.facts) if id(f.call) in ids), None)
-        if fact is not None:
-            words.strong.append(fact)
 
 
 def _texts(case: Case, words: Words) -> None:

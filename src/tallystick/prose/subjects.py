@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -156,7 +157,7 @@ class Subjects:
             if len(routes) >= 2:
                 pairs = {
                     one | two
-                    for a, b in zip(routes, routes[1:], strict=False)
+                    for a, b in itertools.pairwise(routes)
                     for one in a.subject
                     for two in b.subject
                     if any(one | two <= t.own for t in self.record.things)

@@ -22,7 +22,8 @@ _IRREGULAR: Final = {
     "refurbished": "refurbish", "policies": "policy", "policy": "policy", "replies": "reply", "series": "series",
     "has": "have", "does": "do", "was": "be", "is": "be", "are": "be", "were": "be", "nights": "night",
     "details": "detail", "upgrade": "upgrad", "us": "us", "bus": "bus", "less": "less", "express": "express",
-    "business": "business", "plus": "plus", "access": "access", "redemption": "redeem", "redemptions": "redeem", "rating": "rating", "ratings": "rating", "rated": "rating",
+    "business": "business", "plus": "plus", "access": "access", "redemption": "redeem", "redemptions": "redeem",
+    "rating": "rating", "ratings": "rating", "rated": "rating",
     "rate": "rate", "rates": "rate", "nonstop": "nonstop", "fare": "fare", "fares": "fare",
 }  # fmt: skip
 STOP: Final = frozenset((

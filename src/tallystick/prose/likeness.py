@@ -1,0 +1,73 @@
+"""What the judges of words share: states and deeds that mean the same, denial, and what became of a span's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from tallystick.prose.facts import CallRecord, Fact
+from tallystick.prose.words import key_stems, stemmed
+
+_ALIKE: Final = tuple(stemmed(group) for group in (
+    {"active", "confirm", "book", "schedul", "valid", "open", "place", "staying", "stay", "keep"},
+    {"cancel"}, {"complet", "updat", "process", "done", "finaliz", "success", "proceed"},
+    {"return", "refund", "credit"}, {"refund"}, {"remov", "delet"}, {"add"}, {"lost"}, {"deliver"},
+    {"deni", "declin", "reject", "refus"}, {"approv", "accept"},
+    {"charg", "pay"}, {"replac", "claim"}, {"updat", "chang", "mov", "switch", "modify", "modifi"},
+    {"set", "appli", "apply", "appl", "select", "updat"}, {"issu", "creat", "refund", "process"},
+    {"ship", "dispatch"}, {"redeem", "appli", "apply"},
+))  # fmt: skip
+_NEGATION: Final = re.compile(
+    r"\b(?:no|not|non|never|without|none|zero|isn['\u2019]t|aren['\u2019]t|wasn['\u2019]t|weren['\u2019]t|doesn['\u2019]t|don['\u2019]t"
+    r"|didn['\u2019]t|hasn['\u2019]t|haven['\u2019]t|won['\u2019]t|can['\u2019]t|cannot|nothing|free of)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Words:
+    """The words of a span, and what became of each (`grounded` maps the stem to why)."""
+
+    content: list[str]
+    grounded: dict[str, str]
+    strong: list[Fact]
+    failed: list[str]
+    derived: bool = False
+
+
+def alike(one: str, other: str) -> bool:
+    """Return whether two stems stand for the same state or deed."""
+    return one == other or any(one in group and other in group for group in _ALIKE)
+
+
+def polarity(span: str, at: int) -> bool:
+    """Return whether what stands at an offset of a span is denied."""
+    cut = (
+        max(span.rfind(mark, 0, at) for mark in (",", ";", ".", " but ", " and ", "\u2014", "\u201d", '"'))
+        if at
+        else -1
+    )
+    before = span[max(0, cut) : at]
+    return _NEGATION.search(before[-45:]) is not None
+
+
+def empty(value: Any) -> bool:
+    """Return whether a value says no, none or nothing."""
+    if (
+        value is None
+        or value is False
+        or (isinstance(value, (int, Decimal)) and not isinstance(value, bool) and value == 0)
+    ):
+        return True
+    return isinstance(value, str) and value.lower() in ("", "none", "no", "false", "n/a", "not_included", "null")
+
+
+def stems_of_call(call: CallRecord) -> frozenset[str]:
+    """Return the stems of a tool's name and of the status its result gives."""
+    body = call.call.result.body if call.call.result is not None else None
+    status = body.get("status") if isinstance(body, Mapping) else None
+    named = key_stems(call.call.tool)
+    return named | key_stems(status) if isinstance(status, str) and len(status) < 40 else named
