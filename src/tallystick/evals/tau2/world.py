@@ -1,0 +1,258 @@
+"""A fresh environment of one task: calls run in it through the benchmark's own tools, and its state is read.
+
+Each world has a store of its own, and runs in a context of its own: neither the store nor the transcript of an
+evaluation that is going on is touched. The tools are coroutines and run in a thread of the world's own, so a world can
+be used from anywhere, a running event loop included, which then waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from tallystick.errors import TallystickError
+from tallystick.evals.tau2.package import of
+from tallystick.evals.tau2.tasks import TRANSFER, By, Domain, GoldCall, Tau2Task
+
+_STORES: Final = {"retail": ("retail.RetailAgentTools", "RetailAgentTools", "RetailTools"),
+                  "airline": ("airline.AirlineAgentTools", "AirlineAgentTools", "AirlineTools")}  # fmt: skip
+"""Where the package keeps a domain's database: module, class, and name of the instance in the store."""
+_NO_EFFECT: Final = (TRANSFER, "calculate")
+
+
+class ReplayError(TallystickError):
+    """A call broke the environment: the benchmark's tool raised what it does not tell the model."""
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A call of a tool.
+
+    Attributes:
+        id: pairs it with its result.
+        tool: the tool's name.
+        args: the arguments, as the JSON text of an object.
+        broken: why the arguments could not be read, where they could not.
+    """
+
+    id: str
+    tool: str
+    args: str = "{}"
+    broken: str = ""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a call returned: its text, or the error that the caller was told."""
+
+    id: str
+    text: str
+    error: str = ""
+
+
+def call_of(gold: GoldCall, identity: str) -> Call:
+    """Return an author's call as a call."""
+    return Call(id=identity, tool=gold.tool, args=json.dumps(dict(gold.args)))
+
+
+@dataclass
+class World:
+    """One task's environment. Open it with `opened`.
+
+    Attributes:
+        task: whose it is.
+    """
+
+    task: Tau2Task
+    _context: contextvars.Context
+    _thread: ThreadPoolExecutor
+
+    def call(self, by: By, calls: Sequence[Call]) -> list[Result]:
+        """Run calls of one message, in order, as the benchmark runs them: arguments are read to the tools' types.
+
+        Raises:
+            ReplayError: a tool raised something that is not for the caller, so nobody was told.
+        """
+        try:
+            return self._thread.submit(self._context.run, _run, self.task.domain, by, calls).result()
+        except Exception as bad:  # whatever a tool of theirs raises
+            names = ", ".join(c.tool for c in calls)
+            raise ReplayError(f"{type(bad).__name__}: {bad}"[:300], where=names) from bad
+
+    def fingerprint(self) -> bytes:
+        """Return the environment's state as bytes: equal where and only where nothing differs."""
+        return self._context.run(_fingerprint, self.task.domain)
+
+    def at_goal(self) -> bool:
+        """Whether the state is the goal: all assertions hold, or the database is the one the author's calls lead to.
+
+        What was called or said is not looked at.
+        """
+        if self.task.domain == "telecom":
+            return self._context.run(_assertions_hold, self.task)
+        return self._context.run(lambda: str(_tools(self.task.domain).db.get_hash())) == goal_hash(self.task)
+
+
+@contextmanager
+def opened(task: Tau2Task) -> Iterator[World]:
+    """Open a fresh environment in the task's initial state."""
+    context = contextvars.Context()
+    context.run(_open, task)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        yield World(task, context, thread)
+
+
+def starts_at_goal(task: Tau2Task) -> bool:
+    """Whether the state is the goal before anything is done."""
+    if task.domain == "telecom":
+        with opened(task) as world:
+            return world.at_goal()
+    return goal_hash(task) == _start_hash(task.domain)
+
+
+@cache
+def goal_hash(task: Tau2Task) -> str:
+    """Return the hash of the database that the author's calls lead to; a call that is refused changes nothing."""
+    return contextvars.Context().run(_reach, task)
+
+
+# ---------------------------------------------------------------------- inside a world's context
+
+
+def _open(task: Tau2Task) -> None:
+    from inspect_ai.log._transcript import Transcript, init_transcript  # noqa: PLC0415 - an extra
+    from inspect_ai.util import Store  # noqa: PLC0415
+    from inspect_ai.util._store import init_subtask_store  # noqa: PLC0415 - `store_as` has no public way to be given one
+
+    init_subtask_store(Store())
+    init_transcript(Transcript())
+    if task.domain != "telecom":
+        _fresh(task.domain)
+        return
+    environment = of("telecom.environment").get_environment()
+    start = task.task.initial_state
+    for action in (start.initialization_actions if start else None) or []:
+        of("telecom.solver").perform_action(environment, action)
+
+
+def _fresh(domain: Domain) -> Any:
+    """Put a copy of the domain's database into the current store, where the tools would load it from the file."""
+    module, name, instance = _STORES[domain]
+    from inspect_ai.util import store_as  # noqa: PLC0415
+
+    tools = store_as(getattr(of(module), name), instance)
+    kind, text = _pristine(domain)
+    tools.initialized = True
+    tools.db = kind.model_validate_json(text)
+    return tools
+
+
+@cache
+def _pristine(domain: Domain) -> tuple[Any, str]:
+    """Return the class and the JSON text of a domain's database; the package unpacks its file anew at every load."""
+    module, name, instance = _STORES[domain]
+    from inspect_ai.util import Store  # noqa: PLC0415
+
+    tools = getattr(of(module), name)(store=Store(), instance=instance)
+    tools.initialize()
+    return type(tools.db), tools.db.model_dump_json()
+
+
+@cache
+def _start_hash(domain: Domain) -> str:
+    kind, text = _pristine(domain)
+    return str(kind.model_validate_json(text).get_hash())
+
+
+def _reach(task: Tau2Task) -> str:
+    """What the benchmark's own scorer does to know the goal (`common.scorer.get_expected_db`)."""
+    from inspect_ai.tool import ToolError  # noqa: PLC0415
+    from inspect_ai.util import Store  # noqa: PLC0415
+    from inspect_ai.util._store import init_subtask_store  # noqa: PLC0415
+
+    init_subtask_store(Store())
+    tools = _fresh(task.domain)
+    for call in task.gold:
+        if call.tool in _NO_EFFECT:
+            continue
+        try:
+            getattr(tools, call.tool)(**call.args)
+        except ToolError:
+            continue
+    if tools.db.model_dump_json() == _pristine(task.domain)[1]:
+        return _start_hash(task.domain)  # the same, and the package's hash takes long
+    return str(tools.db.get_hash())
+
+
+def _tools(domain: Domain) -> Any:
+    from inspect_ai.util import store_as  # noqa: PLC0415
+
+    module, name, instance = _STORES[domain]
+    return store_as(getattr(of(module), name), instance)
+
+
+def _fingerprint(domain: Domain) -> bytes:
+    if domain != "telecom":
+        return str(_tools(domain).db.model_dump_json()).encode()
+    environment = of("telecom.environment").get_environment()  # brings both sides in step, as every call of theirs does
+    phone = environment.user_tools
+    parts = [environment.tools.db.model_dump_json(), phone.db.model_dump_json(), str(phone.network_mode_preference)]
+    return "\n".join(parts).encode()
+
+
+def _assertions_hold(task: Tau2Task) -> bool:
+    environment = of("telecom.environment").get_environment()
+    criteria = task.task.evaluation_criteria
+    return all(
+        getattr(environment.tools if a.env_type == "assistant" else environment.user_tools, a.func_name)(**a.arguments)
+        == a.assert_value
+        for a in criteria.env_assertions or []
+    )
+
+
+@cache
+def _defined(domain: Domain, by: By) -> tuple[Any, ...]:
+    if domain == "telecom":
+        made: Iterable[Any] = (
+            of("telecom.tools").all_telecom_agent_tools
+            if by == "agent"
+            else of("telecom.user_tools").all_telecom_user_tools
+        )
+    else:
+        made = getattr(of(f"{domain}.tools"), f"all_{domain}_tools") if by == "agent" else ()
+    return tuple(make() for make in made)
+
+
+def _run(domain: Domain, by: By, calls: Sequence[Call]) -> list[Result]:
+    return asyncio.run(_executed(domain, by, calls))
+
+
+async def _executed(domain: Domain, by: By, calls: Sequence[Call]) -> list[Result]:
+    from inspect_ai.model import ChatMessageAssistant, execute_tools  # noqa: PLC0415
+    from inspect_ai.tool import ToolCall  # noqa: PLC0415
+
+    message = ChatMessageAssistant(
+        content="",
+        tool_calls=[
+            ToolCall(id=c.id, function=c.tool, arguments=_arguments(c), parse_error=c.broken or None) for c in calls
+        ],
+    )
+    done = await execute_tools([message], list(_defined(domain, by)))
+    return [
+        Result(id=m.tool_call_id or "", text=m.text, error=m.error.message if m.error is not None else "")
+        for m in done.messages
+        if m.role == "tool"
+    ]
+
+
+def _arguments(call: Call) -> dict[str, Any]:
+    """Return arguments as the benchmark's tools take them: their numbers are floats, and nothing of ours reads them."""
+    found = {} if call.broken else json.loads(call.args)
+    return found if isinstance(found, dict) else {}
