@@ -30,7 +30,10 @@ from tallystick.cli.mine import mine
 from tallystick.cli.models import models
 from tallystick.cli.people import approve, settle
 from tallystick.cli.recheck import recheck
-from tallystick.cli.runs import runs, show
+from tallystick.cli.regate import regate
+from tallystick.cli.runs import runs
+from tallystick.cli.show import show
+from tallystick.cli.watch import watch
 from tallystick.errors import DamagedError, InputError, TallystickError
 
 DONE: Final = 0
@@ -79,7 +82,9 @@ for _command, _short in (
     (draft, "Write a first contract from what tools declare."),
     (mine, "Write a first contract from good trajectories."),
     (runs, "List the runs of a ledger."),
-    (show, "Show a run, event by event."),
+    (show, "Show a run or a conversation, event by event."),
+    (watch, "Watch a run: its stage, beside what the model says."),
+    (regate, "Judge recordings by another stop policy."),
     (recheck, "Make every decision of a run again, and compare."),
     (verify, "Check an export, a ledger or a certificate."),
     (export, "Write a run to a file that ends in a signed head."),

@@ -1,27 +1,21 @@
-"""`tallystick runs` and `tallystick show`: what is in a ledger."""
+"""`tallystick runs`: what is in a ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from tallystick.cli import console, timeline
+from tallystick.cli import console
 from tallystick.cli.console import Json
-from tallystick.cli.sources import SourceArgument, choose, folded, is_sqlite, reading
+from tallystick.cli.sources import reading
 from tallystick.errors import InputError
-from tallystick.gates.stage import Standing, stage_of
-from tallystick.ledger.exported import exported
-from tallystick.ledger.store import Store
-from tallystick.model.events import Sealed
 from tallystick.model.plaintext import printable
-from tallystick.runtime.listing import listed, standing_text, unanswered
+from tallystick.runtime.listing import listed, standing_text
 
 
 def runs(
@@ -78,66 +72,3 @@ def runs(
         if one.standing == "live":
             console.note(f"run {printable(one.row.run)} is {standing_text(one)}")
     console.note(f"as the ledger lists them; `tallystick verify {ledger}` checks every event")
-
-
-def show(
-    source: SourceArgument,
-    run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Run id; may be left out where there is only one run.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Show a run, event by event: intents, receipts, decisions with their reasons, and how it ended.
-
-    Under it the stage of the task by the record: what is done, what is open, and what is in doubt.
-    """
-    if is_sqlite(source):
-        with reading(source) as store:
-            chosen = choose(store, run, source)
-            _show(chosen, lambda: store.events(chosen), json=json)
-            if not json:
-                _still_open(store, chosen)
-        return
-    chosen = next((sealed.event.run for sealed in exported(source)), "")
-    if run is not None and run != chosen:
-        raise InputError(f"the export is of the run `{chosen}`", where=str(source), fix="leave RUN out")
-    _show(chosen, lambda: exported(source), json=json)
-
-
-def _show(run: str, events: Callable[[], Iterator[Sealed]], *, json: bool) -> None:
-    stage = _stage(events)
-    shown = timeline.lines(sealed.event for sealed in events())
-    if json:
-        found = [timeline.to_json(line) for line in shown]
-        console.emit({"run": run, "events": found, "stage": msgspec.to_builtins(stage)})
-        return
-    for line in shown:
-        timeline.draw(line)
-    if stage is None:
-        console.note("no stage: the run is judged by rules or a contract that this version cannot read")
-        return
-    # An obligation is done or open, so without either there is none; and nothing else completes a task.
-    nothing = "" if stage.done or stage.open else "; the task owes nothing, so there is nothing to complete"
-    console.say(f"stage by the record: {stage.stage.words}{nothing}", style="bold")
-    for name, ids in (("done", stage.done), ("open", stage.open), ("in doubt", stage.in_doubt)):
-        if ids:
-            console.say(f"  {name}: {', '.join(ids)}")
-
-
-def _still_open(store: Store, run: str) -> None:
-    """Name the calls without a receipt of a run that has not ended: under way, or in doubt if their process is gone."""
-    one = next((one for one in listed(store, datetime.now(UTC)) if one.row.run == run), None)
-    if one is None or one.row.status is not None:
-        return
-    calls = unanswered(store, run)
-    if calls:
-        console.say(f"  without a receipt: {', '.join(f'{c.call} ({c.tool})' for c in calls)}")
-        console.note(f"the run is {standing_text(one)}; if its process is gone, these calls are in doubt from then on")
-
-
-def _stage(events: Callable[[], Iterator[Sealed]]) -> Standing | None:
-    try:
-        view = folded(events())
-    except InputError:  # other semantics, or a contract this version cannot read; the events can be shown all the same
-        return None
-    return stage_of(view, view.contract)

@@ -205,25 +205,42 @@ class Regated:
 
 
 def regate(moments: Sequence[Moment], recorded: StopPolicy, other: StopPolicy) -> Regated:
-    """Return how a recorded session would have ended under another policy.
-
-    Exact only while both cause the same input: the agent is told the same, and until the other ends the session it
-    answers each turn as the recording did. Where it would have gone on past the recording's own end, nothing is known.
+    """Return how a recorded session would have ended under another policy, where the recording's policy is known.
 
     Args:
         moments: of every agent turn, in order.
         recorded: the policy it was recorded under.
         other: the policy it is judged by.
     """
-    if other.needs_reports is not None and other.needs_reports != bool(recorded.needs_reports):
+    return regate_rulings(
+        moments, [recorded.decide(m) for m in moments], other, told=bool(recorded.needs_reports), name=recorded.name
+    )
+
+
+def regate_rulings(
+    moments: Sequence[Moment], rulings: Sequence[Ruling], other: StopPolicy, *, told: bool, name: str = ""
+) -> Regated:
+    """Return how a recorded session would have ended under another policy, from what did follow each of its turns.
+
+    Exact only while both cause the same input: the agent is told the same, and until the other ends the session it
+    answers each turn as the recording did. Where it would have gone on past the recording's own end, nothing is known.
+
+    Args:
+        moments: of every agent turn, in order.
+        rulings: what followed each of them.
+        other: the policy it is judged by.
+        told: whether the agent was told to report.
+        name: the policy it was recorded under, "" where that is not known: its words to the agent are others then.
+    """
+    if other.needs_reports is not None and other.needs_reports != told:
         return Regated(exact=False, why_not="not regatable: only one of the two tells the agent to report")
-    for turn, moment in enumerate(moments):
-        was, now = recorded.decide(moment), other.decide(moment)
+    for turn, (moment, was) in enumerate(zip(moments, rulings, strict=True)):
+        now = other.decide(moment)
         if now in ENDS:
             return Regated(exact=True, turn=turn, ruling=now)
         if was in ENDS:
             return Regated(exact=False, why_not="not regatable: it would have gone on where the recording ends")
-        if was != now or (was == "re_prompt" and recorded.name != other.name):
+        if was != now or (was == "re_prompt" and name != other.name):
             return Regated(exact=False, why_not=f"not regatable: at turn {turn} the agent would have been answered "
                            "otherwise")  # fmt: skip
     return Regated(exact=True)
