@@ -47,6 +47,7 @@ def score(folder: Path, labels: list[dict[str, Any]], show: bool) -> dict[str, A
     by_kind: dict[str, Counter[str]] = {}
     by_support: dict[str, Counter[str]] = {}
     wrong = Counter[str]()
+    elsewhere: dict[str, Counter[str]] = {}
     claims = agree = 0
     spent = 0.0
     for row in labels:
@@ -59,6 +60,9 @@ def score(folder: Path, labels: list[dict[str, Any]], show: bool) -> dict[str, A
             right = agrees(support, judged)
             claims += 1
             agree += right
+            if support in BAD and claim.get("other_source"):
+                # What a tool's schema or the system prompt says is no receipt; scored apart.
+                elsewhere.setdefault(str(claim["other_source"]), Counter())[judged.verdict] += 1
             by_support.setdefault(support, Counter())[judged.verdict] += 1
             by_kind.setdefault(kind, Counter())["claims"] += 1
             by_kind[kind]["agree"] += right
@@ -75,6 +79,7 @@ def score(folder: Path, labels: list[dict[str, Any]], show: bool) -> dict[str, A
         "agree": agree,
         "by_kind": {k: dict(v) for k, v in sorted(by_kind.items())},
         "by_support": {k: dict(v) for k, v in sorted(by_support.items())},
+        "other_source": {k: dict(v) for k, v in sorted(elsewhere.items())},
         "false_support": wrong["false_support"],
         "false_refusal": wrong["false_refusal"],
         "not_checkable_passed": wrong["not_checkable_passed"],
