@@ -22,6 +22,7 @@ from tallystick.cli.demo import demo
 from tallystick.cli.draft import draft
 from tallystick.cli.eval import evals
 from tallystick.cli.eval_lifecycle import lifecycle, repairs, rollouts
+from tallystick.cli.eval_tau2 import lifecycle_tau2
 from tallystick.cli.eval_termination import termination
 from tallystick.cli.files import export, verify
 from tallystick.cli.gateway import gateway
@@ -98,6 +99,7 @@ for _command, _short in (
 evals.command("lifecycle")(lifecycle)
 evals.command("lifecycle-rollouts")(rollouts)
 evals.command("lifecycle-repairs")(repairs)
+evals.command("lifecycle-tau2")(lifecycle_tau2)
 evals.command("termination")(termination)
 app.add_typer(models, name="models", short_help="Run a small model on this machine, without a key.")
 app.add_typer(evals, name="eval", short_help="Benchmarks of agents, scripted or real.")
