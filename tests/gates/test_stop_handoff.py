@@ -45,7 +45,10 @@ def test_every_open_condition_travels_along() -> None:
     assert handed(bodies, (), "b").codes == ("condition.not_carried",)
     assert [r.where for r in handed(bodies, ()).reasons] == ["b", "k"]
     lifted = [*WHOLE, *raised("b", prerequisite="legal", lifted="fallback")]
-    assert handed(lifted, ()).verdict is Verdict.ACCEPT
+    # Left aside, it still removes its action: whoever takes over must know.
+    assert handed(lifted, ()).codes == ("condition.not_carried",)
+    over = [*WHOLE, *raised("b", prerequisite="legal", lifted="expired")]
+    assert handed(over, ()).verdict is Verdict.ACCEPT
 
 
 def test_a_standing_condition_on_what_is_left_travels_along() -> None:

@@ -58,6 +58,8 @@ def strategy(hint: Any) -> st.SearchStrategy[Any]:
         return st.one_of([strategy(a) for a in args])
     if origin is list:
         return st.lists(strategy(args[0]), max_size=3)
+    if hint is msgspec.UnsetType:
+        return st.just(msgspec.UNSET)
     raise AssertionError(f"no strategy for {hint}")
 
 

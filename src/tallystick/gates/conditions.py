@@ -24,7 +24,7 @@ def raised(scope: Scope) -> Iterator[Answer]:
     digests: list[str] = []
     approved: list[ConditionRecord] = []
     targets = tuple(scope.entities.values())
-    for record in scope.view.conditions_on(scope.call.tool, scope.call.args):
+    for record in scope.view.conditions_on(scope.call.tool, scope.call.args, scope.call.now):
         entity = record.body.entity
         if len(entity) == 2 and targets and EntityRef(entity[0], entity[1]) not in targets:
             if entity[0] in scope.unnamed:
@@ -55,7 +55,11 @@ def _left_alone(scope: Scope, approved: list[ConditionRecord]) -> tuple[Reason, 
         Reason(
             code="condition.out_of_scope",
             message=f"`{record.body.id}` does not remove this call: "
-            + ("it is limited to other arguments" if record.open else f"it is over ({record.lifted_how})"),
+            + (
+                "it is limited to other arguments"
+                if scope.view.binds(record, scope.call.now)
+                else f"it is over ({record.lifted_how})"
+            ),
             where=record.body.id,
             refs=(record.seq,),
         )

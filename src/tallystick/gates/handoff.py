@@ -33,7 +33,7 @@ def may_hand_off(view: View, contract: Contract, handoff: Handoff) -> Decision:
     return Decision(
         verdict=Verdict.REJECT if reasons else Verdict.ACCEPT,
         reasons=reasons,
-        basis=tuple(c.digest for c in view.conditions.values() if c.open),
+        basis=tuple(c.digest for c in view.conditions.values() if view.binds(c, handoff.now)),
         judged_upto=view.upto,
     )
 
@@ -61,7 +61,8 @@ def _residual(view: View, handoff: Handoff) -> Iterator[Reason]:
 def _carried(view: View, contract: Contract, handoff: Handoff) -> Iterator[Reason]:
     for record in view.conditions.values():
         body = record.body
-        if record.open and body.id not in handoff.carries:
+        # One left aside through its fallback still removes its actions, so it travels too.
+        if view.binds(record, handoff.now) and body.id not in handoff.carries:
             yield Reason(
                 code="condition.not_carried",
                 message=f"`{body.id}` is open and does not travel along: {body.status or 'stop'} until "

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from tallystick.contracts.types import Contract, Tool
+from tallystick.contracts.types import ConditionRule, Contract, Tool
 from tallystick.gates.act import may_act
 from tallystick.gates.answers import Violated
 from tallystick.gates.choice import is_beyond_choice
 from tallystick.gates.conditions import standing
 from tallystick.gates.evidence import scope_of
+from tallystick.gates.owed import open_obligations
 from tallystick.gates.stage import call_for
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict, decision_of
 from tallystick.model.proposal import Call, Stop
-from tallystick.model.values import same
+from tallystick.model.values import EntityRef, same
 from tallystick.view import ConditionRecord, ObligationRecord, View
 from tallystick.view.parse import parse_args
 from tallystick.view.state import when
@@ -56,6 +57,30 @@ def blockers(view: View, contract: Contract, owed: ObligationRecord) -> list[tup
         if isinstance(standing(scope, rule), Violated)
     )
     return found
+
+
+def standing_blockers(view: View, contract: Contract) -> list[tuple[ConditionRule, EntityRef | None]]:
+    """Return the contract's conditions in force over what is owed or was refused, each with the entity it is about.
+
+    A standing condition speaks of every entity of its kind; those matter here that somebody wants to act on.
+    """
+    calls = [call for owed in open_obligations(view) if (call := call_for(contract, owed)) is not None]
+    refused: dict[tuple[str, str], Call] = {}
+    for _, body in view.refusals:
+        if '"condition.open"' in body.decision and (at := when(body.now)) is not None:
+            call = Call(tool=body.tool, args=parse_args(body.args), now=at, wish=body.wish)
+            refused[body.tool, body.args.sha256] = call
+    found: dict[tuple[str, EntityRef | None], ConditionRule] = {}
+    for call in (*calls, *refused.values()):
+        tool = contract.tools.get(call.tool)
+        if tool is None:
+            continue
+        scope = scope_of(view, contract, tool, call)
+        for rule in contract.conditions:
+            if isinstance(standing(scope, rule), Violated):
+                about = [ref for ref in scope.entities.values() if ref.kind == rule.kind]
+                found[rule.id, about[0] if about else None] = rule
+    return [(rule, entity) for (_, entity), rule in found.items()]
 
 
 def _concerns(record: ConditionRecord, call: Call, owed: ObligationRecord) -> bool:

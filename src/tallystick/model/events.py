@@ -188,6 +188,13 @@ class Raised(Body, frozen=True, kw_only=True, tag="condition.raised"):
     fallback: str = ""
     operation: str | None = None  # ends with this operation
     by: str = ""
+    # Later fields are absent where they say nothing, so that older records keep their bytes.
+    expires: str | msgspec.UnsetType = msgspec.UNSET  # RFC 3339; it is over from then on; unset: never
+    evidence: list[str] | msgspec.UnsetType = msgspec.UNSET  # receipt ids, or digests, on which it was raised
+    until: list[list[str]] | msgspec.UnsetType = msgspec.UNSET
+    """What a receipt must show to satisfy the prerequisite: [tool, JSON Pointer, JSON value] each, all of one tool; ""
+    in the place of the value asks for an instant that is not over yet."""
+    origin: list[str] | msgspec.UnsetType = msgspec.UNSET  # [run, digest of the event] it was taken over from
 
 
 class Lifted(Body, frozen=True, kw_only=True, tag="condition.lifted"):
@@ -331,6 +338,39 @@ class OperationClosed(Body, frozen=True, kw_only=True, tag="operation.closed"):
     operation: str
 
 
+class Transferred(Body, frozen=True, kw_only=True):
+    """An artifact passed on, and what the handoff gate said of it. Everything but the artifact can be worked out again.
+
+    `losses` are [blocker, field, how] each; `delivered_sha256` is the digest of what went on, "" where nothing did.
+    """
+
+    to: str
+    sender: str
+    form: str  # text | markdown | messages | ticket | ticket-text
+    artifact: Blob  # as it was given
+    delivered_sha256: str
+    state: str  # complete | partial | edited | foreign | stale | absent
+    verdict: Literal["accept", "repaired", "reject"]
+    repair: bool  # whether repair was asked for
+    decision: str  # canonical JSON of the `Decision` about the artifact as it was given
+    carrier_sha256: str  # digest of the block that belongs to it; "" for none
+    losses: list[list[str]] = []
+    residual: list[str] | None = None  # what the sender says is left, where it says so beside the artifact
+    hop: Int = 1
+    prev: str = ""  # digest of the event of the hop before
+    role: str = "system"  # role of the message that carries the block, among messages
+    source: str = ""  # the run whose record it was compared with, where that is not this one
+    now: str = ""
+
+
+class Handed(Transferred, frozen=True, kw_only=True, tag="handoff.sent"):
+    """The side that passes an artifact on."""
+
+
+class Received(Transferred, frozen=True, kw_only=True, tag="handoff.received"):
+    """The side that takes an artifact: compared with the ledger, whatever the sender said of it."""
+
+
 class ChildRun(Body, frozen=True, kw_only=True, tag="run.child"):
     """Where a child run stands, as the runtime that owns both recorded it in the parent's ledger."""
 
@@ -349,7 +389,7 @@ class Ended(Body, frozen=True, kw_only=True, tag="run.ended"):
 AnyBody = (
     Started | Said | Intent | Receipt | Refusal | Confirmation | Approval | Raised | Lifted | Obliged | Settled | Wish
     | DoubtSettled | Stated | SchemaChanged | ContractChanged | Reported | StopDecided | Issued | StopAnswered
-    | Tenure | Damage | OperationClosed | ChildRun | Ended
+    | Tenure | Damage | OperationClosed | ChildRun | Handed | Received | Ended
 )  # fmt: skip
 
 

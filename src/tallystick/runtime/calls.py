@@ -24,6 +24,7 @@ from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict
 from tallystick.model.events import Blob, Intent, Receipt, args_digest
 from tallystick.model.proposal import Call
+from tallystick.runtime.blocking import lift_expired
 from tallystick.runtime.bounds import OF_CALLS, OWN, Bounds, fingerprint, why_stuck
 from tallystick.runtime.copies import copied
 from tallystick.runtime.drivers import Steps, Wait, Write
@@ -186,6 +187,7 @@ class Calls:
         """
         self.journal.ready()
         collect(self.journal)
+        lift_expired(self.journal)
         for call_id in list(self.undispatched):
             self._never_started(call_id)
         for call_id in list(self.journal.view.open_calls):

@@ -25,8 +25,10 @@ from tallystick.model.events import (
     SEMANTICS,
     Blob,
     Ended,
+    Handed,
     Intent,
     Issued,
+    Received,
     Refusal,
     Sealed,
     Started,
@@ -37,6 +39,7 @@ from tallystick.model.proposal import Call
 from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.calls import RUNTIME_CODES
 from tallystick.runtime.closing import UNREAD
+from tallystick.runtime.handing import again
 from tallystick.view import View
 from tallystick.view.frozen import frozen_in
 from tallystick.view.state import when
@@ -143,6 +146,8 @@ class _Again:
             self._stop(body, seq)
         elif isinstance(body, StopAnswered):
             self._answered(body, seq)
+        elif isinstance(body, Handed | Received):
+            self._transferred(body, seq)
         elif isinstance(body, Issued):
             self._issued(body, seq)
         elif isinstance(body, Ended) and self.view.ended is None:
@@ -202,6 +207,26 @@ class _Again:
             if getattr(body, name) != getattr(again, name):
                 before, after = f"{body.answer} {body.reason}", f"{again.answer} {again.reason}"
                 self._differ(seq, "done", before.strip(), after.strip(), f"another {name} is counted")
+                return
+
+    def _transferred(self, body: Handed | Received, seq: int) -> None:
+        """What was lost on a hop, and what went on, follows from the artifact and the record before it."""
+        if body.source:
+            self.exempt += 1  # compared with another run's record, which is not here
+            return
+        self.compared += 1
+        try:
+            found = again(self.view, self.contract, body)
+        except InputError as bad:
+            self._differ(seq, "handoff", body.verdict, "", bad.message)
+            return
+        if found is None:
+            self._differ(seq, "handoff", body.verdict, "", "the hop does not say when it was decided")
+            return
+        for name in body.__struct_fields__:
+            if getattr(body, name) != getattr(found, name):
+                self._differ(seq, "handoff", f"{body.verdict} {body.state}", f"{found.verdict} {found.state}",
+                             f"another {name}")  # fmt: skip
                 return
 
     def _issued(self, body: Issued, seq: int) -> None:

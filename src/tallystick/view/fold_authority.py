@@ -71,7 +71,12 @@ def signature_problem(state: State, body: Any, principal: str, actor: Actor) -> 
 
 def raised(state: State, body: Raised, sealed: Sealed) -> None:
     """Fold a condition that removes actions."""
-    record = ConditionRecord(sealed.event.seq, sealed.digest, body)
+    if body.until:
+        state.index.conditions_shown.setdefault(body.until[0][0], []).append(
+            record := ConditionRecord(sealed.event.seq, sealed.digest, body)
+        )
+    else:
+        record = ConditionRecord(sealed.event.seq, sealed.digest, body)
     state.conditions[body.id] = record
     state.index.conditions_by_id.setdefault(body.id, []).append(record)
     for name in body.removes:
@@ -82,6 +87,7 @@ def raised(state: State, body: Raised, sealed: Sealed) -> None:
 def lifted(state: State, body: Lifted, sealed: Sealed) -> None:
     """Fold the end of a condition, if whoever says so may."""
     decided = body.how in ("resolved", "withdrawn")
+    at = when(sealed.event.at)
     if decided and signature_problem(state, body, body.by, sealed.event.actor):
         return
     principal = state.principals.get(body.by) if decided else None
@@ -91,8 +97,12 @@ def lifted(state: State, body: Lifted, sealed: Sealed) -> None:
         # Only its authority resolves a condition; a look-alike name or another role does not.
         if principal is not None and authority and authority not in (principal.role, principal.id):
             continue
-        if record.open:
-            record.open, record.lifted_how = False, body.how
+        if body.how == "expired" and record.body.expires:
+            over = when(record.body.expires)
+            if over is None or at is None or at < over:
+                continue  # its time is not over yet, whoever says so
+        if record.open or (decided and record.lifted_how == "fallback"):
+            record.end(body.how, body.by, sealed.digest)
             state.evidence_seq = sealed.event.seq
 
 
@@ -100,7 +110,7 @@ def operation(state: State, body: OperationClosed, sealed: Sealed) -> None:
     """Fold the end of a named operation; conditions limited to it end."""
     for record in (r for several in state.index.conditions_by_id.values() for r in several):
         if record.open and record.body.operation == body.operation:
-            record.open, record.lifted_how = False, "operation_closed"
+            record.end("operation_closed", body.operation, sealed.digest)
             state.evidence_seq = sealed.event.seq
 
 

@@ -122,13 +122,25 @@ class Choice:
 
 @dataclass(slots=True)
 class ConditionRecord:
-    """A condition raised in this run, and whether it is still open."""
+    """A condition raised in this run, and whether it is still open.
+
+    `lifted_by` and `lifted_digest` say who or what ended it, and in which event; `shown` is the receipt that satisfies
+    its prerequisite, where that is what did, and `shown_until` the instant from which it does no more.
+    """
 
     seq: int
     digest: str
     body: Raised
     open: bool = True
     lifted_how: str = ""
+    lifted_by: str = ""
+    lifted_digest: str = ""
+    shown: ReceiptRecord | None = None
+    shown_until: datetime | None = None
+
+    def end(self, how: str, by: str, digest: str) -> None:
+        """It holds no longer."""
+        self.open, self.lifted_how, self.lifted_by, self.lifted_digest = False, how, by, digest
 
 
 @dataclass(slots=True)

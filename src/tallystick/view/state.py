@@ -12,6 +12,8 @@ from tallystick.model.events import (
     ChildRun,
     Damage,
     Ended,
+    Handed,
+    Received,
     Refusal,
     Said,
     SchemaChanged,
@@ -70,6 +72,7 @@ class Index:
     approvals_by_tool: dict[str, list[ApprovalRecord]] = field(default_factory=dict)
     conditions_by_tool: dict[str, list[ConditionRecord]] = field(default_factory=dict)
     conditions_by_id: dict[str, list[ConditionRecord]] = field(default_factory=dict)
+    conditions_shown: dict[str, list[ConditionRecord]] = field(default_factory=dict)  # by the tool that can show it
     keys_seen: dict[tuple[str, str], CallRecord] = field(default_factory=dict)
     fingerprints: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -88,6 +91,7 @@ class State:
         epoch: newest fencing epoch seen.
         evidence_seq: seq of the last event that can change a verdict; words cannot.
         talk: (who spoke, text) of every word of the user and the agent; nobody speaks for the user but the user's host.
+        transfers: (seq, digest, body) of every artifact handed on or taken, oldest first.
         children: child run id → (seq, where it stands).
         known_json: (bytes, what `jsontext.loads` reads in them), said by whoever wrote those very bytes, so that
             folding the event they come in need not parse them again.
@@ -100,6 +104,7 @@ class State:
         self.run = run
         self.upto = 0
         self.head = ""
+        self._digests: list[str] = []
         self.started: Started | None = None
         self.ended: Ended | None = None
         self.epoch = 0
@@ -120,6 +125,7 @@ class State:
         self.open_calls: dict[str, CallRecord] = {}
         self.obligations: dict[str, ObligationRecord] = {o.id: o for o in instances(contract, self.task)}
         self.children: dict[str, tuple[int, ChildRun]] = {}
+        self.transfers: list[tuple[int, str, Handed | Received]] = []
         self.evidence_seq = 0
         self.principals = {p.id: p for p in self.task.principals}
         self.known_json: tuple[Blob, Any] | None = None
@@ -127,6 +133,10 @@ class State:
             tuple[CallRecord, Blob | None, Blob | None, object, tuple[Any, str | None, Judged]] | None
         ) = None
         self.index = Index()
+
+    def digest_at(self, seq: int) -> str | None:
+        """Return the digest of the event of this number, or None where the record has none."""
+        return self._digests[seq - 1] if 0 < seq <= len(self._digests) else None
 
     def receipt(self, ref: str) -> ReceiptRecord | None:
         """Return the receipt named by its minted id, by a native call id, or by `native#n` for the n-th occurrence."""

@@ -6,12 +6,13 @@ Folding an event costs the same at the ten-thousandth event as at the tenth: eve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from tallystick.model import events, jsontext
 from tallystick.model.events import Sealed
 from tallystick.model.values import EntityRef, same
-from tallystick.view import fold_authority, fold_calls
+from tallystick.view import fold_authority, fold_calls, fold_shown
 from tallystick.view.records import (
     ApprovalRecord,
     CallRecord,
@@ -46,6 +47,12 @@ def _stated(state: State, body: events.Stated, sealed: Sealed) -> None:
     state.evidence_seq = sealed.event.seq
 
 
+def _receipt(state: State, body: events.Receipt, sealed: Sealed) -> None:
+    fold_calls.receipt(state, body, sealed)
+    if state.index.conditions_shown:
+        fold_shown.receipt(state, sealed)
+
+
 def _started(state: State, body: events.Started, sealed: Sealed) -> None:
     if sealed.event.seq == 1:
         state.started = body
@@ -62,6 +69,11 @@ def _child(state: State, body: events.ChildRun, sealed: Sealed) -> None:
         state.evidence_seq = sealed.event.seq
 
 
+def _transferred(state: State, body: events.Handed | events.Received, sealed: Sealed) -> None:
+    if sealed.event.actor.role in ("runtime", "importer"):
+        state.transfers.append((sealed.event.seq, sealed.digest, body))
+
+
 def _ended(state: State, body: events.Ended, _: Sealed) -> None:
     state.ended = state.ended or body  # a status, once given, never improves
 
@@ -75,9 +87,11 @@ _FOLDS: Final[Mapping[type, Callable[[State, Any, Sealed], None]]] = {
     events.SchemaChanged: _schema,
     events.Refusal: _refusal,
     events.ChildRun: _child,
+    events.Handed: _transferred,
+    events.Received: _transferred,
     events.Ended: _ended,
     events.Intent: fold_calls.intent,
-    events.Receipt: fold_calls.receipt,
+    events.Receipt: _receipt,
     events.DoubtSettled: fold_calls.doubt_settled,
     events.Tenure: fold_calls.tenure,
     events.Confirmation: fold_authority.confirmation,
@@ -102,6 +116,7 @@ class View(State):
         """Fold the next event. Unknown kinds and unreadable foreign bytes are kept by the ledger and skipped here."""
         self.upto = sealed.event.seq
         self.head = sealed.digest
+        self._digests.append(sealed.digest)
         body = sealed.event.body
         if sealed.event.actor.role == "agent" and not isinstance(body, _WORDS):
             return
@@ -212,9 +227,25 @@ class View(State):
         """Return the entities of `kind` the user chose, oldest first."""
         return self.index.confirmed_kinds.get(kind, ())
 
-    def conditions_on(self, tool: str, args: Mapping[str, Any]) -> list[ConditionRecord]:
-        """Return the open raised conditions that remove this very call."""
-        return [c for c in self.index.conditions_by_tool.get(tool, ()) if c.open and _in_scope(c, args)]
+    def conditions_on(self, tool: str, args: Mapping[str, Any], now: datetime | None = None) -> list[ConditionRecord]:
+        """Return the raised conditions that remove this very call as the record stands."""
+        return [c for c in self.index.conditions_by_tool.get(tool, ()) if self.binds(c, now) and _in_scope(c, args)]
+
+    def binds(self, condition: ConditionRecord, now: datetime | None = None) -> bool:
+        """Return whether a raised condition still removes its actions.
+
+        One that was left aside through its fallback does: the fallback is what may be done in their place. So does one
+        that a receipt satisfied which has been made void by a later write, or whose time is over at `now`.
+        """
+        if condition.open or condition.lifted_how == "fallback":
+            return True
+        shown = condition.shown
+        if shown is None:
+            return False
+        entity = condition.body.entity
+        if len(entity) == 2 and self.void(EntityRef(entity[0], entity[1]), shown.observed_seq):
+            return True
+        return now is not None and condition.shown_until is not None and condition.shown_until <= now
 
     def refused_before(self, fingerprint: str) -> tuple[int, int]:
         """Return (times this very proposal was refused for these reasons, seq of the last time)."""

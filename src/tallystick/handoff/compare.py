@@ -1,0 +1,172 @@
+"""The receiving side: is what came along what the ledger says? Prose is not asked.
+
+Precedence (ours): one complete block that matches the ledger decides; a partial or edited block is lost blocker status,
+whatever the words around it say; only an artifact without any block is left to be judged by its prose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from tallystick.handoff.carrier import BOUND, FIELDS, Blocker, Carrier, blocker_lines, render, text_lines
+from tallystick.handoff.forms import Block, Form, blocks
+
+State = Literal["complete", "partial", "edited", "foreign", "stale", "absent"]
+"""complete: says what the ledger says · partial: pieces of a rendering are gone · edited: it says something else ·
+foreign: of another run · stale: true once, and the record has moved on · absent: there is none."""
+_WORST: Final = ("complete", "stale", "partial", "foreign", "edited")
+How = Literal["missing", "changed"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loss:
+    """One field of one open blocker that did not arrive.
+
+    Attributes:
+        blocker: its id.
+        field: `status`, `prerequisite`, `authority`, `fallback`; or what it removes, for what, until when.
+        how: missing, or changed.
+        found: what arrived in its place, in words; "" for nothing.
+    """
+
+    blocker: str
+    field: str
+    how: How
+    found: str = ""
+
+    def row(self) -> list[str]:
+        """Return it as an event keeps it."""
+        return [self.blocker, self.field, self.how]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compared:
+    """What a receiver finds.
+
+    Attributes:
+        state: the worst of the blocks it has.
+        losses: field by field, for every open blocker.
+        carried: ids of the open blockers that arrived whole.
+        left: obligations it says are left, where a block could be read; None otherwise.
+    """
+
+    state: State
+    losses: tuple[Loss, ...]
+    carried: tuple[str, ...]
+    left: tuple[str, ...] | None = None
+
+    @property
+    def preserved(self) -> bool | None:
+        """P where the block decides it: True for a complete one, False for any other, None where there is none."""
+        return preserved(self.state, self.losses)
+
+
+def preserved(state: State, losses: tuple[Loss, ...]) -> bool | None:
+    """Return P as the block decides it: a stale one that lost no open blocker still binds."""
+    return None if state == "absent" else state == "complete" or (state == "stale" and not losses)
+
+
+def compare(
+    artifact: Any, form: Form, expected: Carrier, head_at: Callable[[int], str | None] | None = None
+) -> Compared:
+    """Return how the blocks of an artifact stand against `expected`, the carrier of the record as it is now.
+
+    `head_at` tells the digest of the event of a number (`View.digest_at`), which binds older blocks to the ledger too.
+    """
+    found = blocks(artifact, form)
+    if not found:
+        losses = tuple(Loss(blocker=b.id, field=f, how="missing") for b in expected.blockers for f in FIELDS)
+        return Compared(state="absent", losses=losses, carried=())
+    judged = [(_state(block, expected, head_at), block) for block in found]
+    state, block = max(judged, key=lambda one: _WORST.index(one[0]))
+    losses = _losses(block, state, expected)
+    lost = {loss.blocker for loss in losses}
+    whole = block.whole and state not in ("foreign", "edited", "partial")
+    return Compared(
+        state=state,
+        losses=losses,
+        # A partial or edited block is lost blocker status: what is left of it carries nothing.
+        carried=tuple(b.id for b in expected.blockers if b.id not in lost) if whole else (),
+        left=tuple(block.carrier.left) if whole and block.carrier is not None else None,
+    )
+
+
+def _state(block: Block, expected: Carrier, head_at: Callable[[int], str | None] | None) -> State:
+    carrier = block.carrier
+    if carrier is None:
+        return "partial" if _known(block.lines, expected) else "edited"
+    if carrier.run != expected.run:
+        return "foreign"
+    if not block.whole:
+        # A line that says something else, rather than lines that are gone.
+        return "partial" if set(block.lines) <= set(render(carrier)) else "edited"
+    if head_at is not None and head_at(carrier.seq) != carrier.head:
+        return "edited"  # it speaks of a point the record does not have
+    return _against(carrier, expected)
+
+
+def _known(lines: tuple[str, ...], expected: Carrier) -> bool:
+    """Whether the lines of a block without typed data are lines of this very record, so that only some are gone."""
+    heads = tuple(line.partition("|")[0] for line in text_lines(expected))
+    same = set(text_lines(expected))
+    return all(line in same for line in lines if "|" in line and line.partition("|")[0] in heads)
+
+
+def _against(carrier: Carrier, expected: Carrier) -> State:
+    if carrier.seq > expected.seq or (carrier.seq == expected.seq and carrier.head != expected.head):
+        return "edited"  # it speaks of a point the record does not have
+    now = {b.event + b.id: b for b in expected.blockers}
+    over = {r.event + r.id for r in expected.resolved}
+    for blocker in carrier.blockers:
+        key = blocker.event + blocker.id
+        mine = now.pop(key, None)
+        if mine is None and key not in over and not blocker.standing:
+            return "edited"  # no such event raised it
+        if mine is not None and mine != blocker:
+            return "edited"
+    return "stale" if now or carrier.left != expected.left or _moved(carrier, expected) else "complete"
+
+
+def _moved(carrier: Carrier, expected: Carrier) -> bool:
+    return [(r.id, r.lifted) for r in carrier.resolved] != [(r.id, r.lifted) for r in expected.resolved] or len(
+        carrier.blockers
+    ) != len(expected.blockers)
+
+
+def _losses(block: Block, state: State, expected: Carrier) -> tuple[Loss, ...]:
+    found: list[Loss] = []
+    carrier = block.carrier if state != "foreign" else None
+    # Where the lines are not what the typed data says, both are held to the record, and the worse counts.
+    for blocker in expected.blockers:
+        typed = carrier.blocker(blocker.id) if carrier is not None else None
+        wanted = blocker_lines(blocker)
+        for name in FIELDS:
+            line = wanted[name]
+            if state == "foreign":
+                found.append(Loss(blocker=blocker.id, field=name, how="missing"))
+            elif typed is not None and getattr(typed, name) != getattr(blocker, name):
+                found.append(Loss(blocker=blocker.id, field=name, how="changed", found=getattr(typed, name)))
+            elif block.lines and line not in block.lines:
+                label = line.partition(": ")[0] + ": "
+                other = next((one for one in block.lines if one.startswith(label)), None)
+                how: How = "changed" if other is not None else "missing"
+                said = other[len(label) :] if other is not None else ""
+                found.append(Loss(blocker=blocker.id, field=name, how=how, found=said))
+            elif typed is None and not block.lines:
+                found.append(Loss(blocker=blocker.id, field=name, how="missing"))
+        found.extend(_bound(blocker, typed, block, wanted))
+    return tuple(found)
+
+
+def _bound(blocker: Blocker, typed: Blocker | None, block: Block, wanted: dict[str, str]) -> list[Loss]:
+    if typed is not None:
+        return [
+            Loss(blocker=blocker.id, field=name, how="changed", found=str(getattr(typed, name)))
+            for name in BOUND
+            if getattr(typed, name) != getattr(blocker, name)
+        ]
+    if block.lines and wanted["removes"] in block.lines:
+        return []
+    return [Loss(blocker=blocker.id, field="removes", how="missing")]

@@ -1,0 +1,136 @@
+"""Blockers of a run in the runtime: those whose time is over, those another run hands down, and where each stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from tallystick.contracts.types import Contract
+from tallystick.gates.undone import standing_blockers
+from tallystick.handoff import Blocker, carrier_of
+from tallystick.handoff.carrier import raised_blocker
+from tallystick.model.events import Lifted, Raised
+from tallystick.runtime.journal import RUNTIME, Journal, stamp
+from tallystick.view import ConditionRecord, View
+from tallystick.view.state import when
+
+Standing = Literal["open", "resolved", "left_aside", "over"]
+"""open: removes its actions · resolved: by its authority, or by a receipt · left_aside: its fallback was taken, and its
+actions stay removed · over: expired, withdrawn, or its operation is closed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BlockerStanding:
+    """Where one blocker stands.
+
+    Attributes:
+        blocker: what it says.
+        standing: see `Standing`.
+        raised_at: seq of the event that raised it; 0 for a standing condition of the contract.
+        raised_by: who raised it, as the event says; evidence: on what.
+        ended_how, ended_by, ended_digest: how it ended, by whom or what, and the event or receipt; "" while it binds.
+        origin: [run, digest] it was taken over from.
+    """
+
+    blocker: Blocker
+    standing: Standing
+    raised_at: int = 0
+    raised_by: str = ""
+    evidence: tuple[str, ...] = ()
+    ended_how: str = ""
+    ended_by: str = ""
+    ended_digest: str = ""
+    origin: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        one = self.blocker
+        return {
+            "id": one.id, "standing": self.standing, "status": one.status, "prerequisite": one.prerequisite,
+            "authority": one.authority, "fallback": one.fallback, "removes": list(one.removes),
+            "entity": list(one.entity) or None, "scope": [list(pair) for pair in one.scope],
+            "expires": one.expires or None, "operation": one.operation or None, "of_contract": one.standing,
+            "raised_at": self.raised_at or None, "raised_by": self.raised_by or None, "evidence": list(self.evidence),
+            "event": one.event, "origin": list(self.origin) or None, "ended_how": self.ended_how or None,
+            "ended_by": self.ended_by or None, "ended_digest": self.ended_digest or None,
+        }  # fmt: skip
+
+
+def blockers_of(view: View, contract: Contract, now: datetime | None = None) -> tuple[BlockerStanding, ...]:
+    """Return every blocker of a run: raised ones, oldest first, then the contract's that are in force."""
+    raised = sorted(view.conditions.values(), key=lambda r: r.seq)
+    found = [
+        BlockerStanding(
+            blocker=raised_blocker(r), standing=_standing(view, r, now), raised_at=r.seq, raised_by=r.body.by,
+            evidence=tuple(r.body.evidence or ()), ended_how=r.lifted_how, ended_by=r.lifted_by,
+            ended_digest=r.lifted_digest, origin=tuple(r.body.origin or ()),
+        )
+        for r in raised
+    ]  # fmt: skip
+    known = {r.blocker.id for r in found}
+    if standing_blockers(view, contract):
+        found.extend(
+            BlockerStanding(blocker=b, standing="open", raised_by="contract")
+            for b in carrier_of(view, contract, now).blockers
+            if b.standing and b.id not in known
+        )
+    return tuple(found)
+
+
+def _standing(view: View, record: ConditionRecord, now: datetime | None) -> Standing:
+    if record.lifted_how == "fallback":
+        return "left_aside"
+    if view.binds(record, now):
+        return "open"
+    return "resolved" if record.lifted_how in ("resolved", "evidence") else "over"
+
+
+def lift_expired(journal: Journal) -> None:
+    """Record the end of every blocker whose time is over; from then on it removes nothing. Call under the lock.
+
+    Raises:
+        LedgerError: the store cannot be written.
+    """
+    due = [r for r in journal.view.conditions.values() if r.body.expires and (r.open or r.lifted_how == "fallback")]
+    if not due:
+        return
+    now = journal.clock()
+    for record in due:
+        over = when(record.body.expires or "")
+        if over is not None and over <= now:
+            body = Lifted(id=record.body.id, how="expired", by="runtime")
+            journal.append(body, RUNTIME, durable=False, at=stamp(now))
+
+
+def take_over(journal: Journal, source: View, blockers: Iterable[Blocker] | None = None) -> tuple[str, ...]:
+    """Raise here what is open in another run, and return the ids; what was taken over before is not raised again.
+
+    Raises:
+        LedgerError: the store cannot be written.
+    """
+    given = blockers
+    if given is None:
+        given = [raised_blocker(r) for r in source.conditions.values() if source.binds(r)]
+    mine = journal.view.conditions
+    have = {tuple(r.body.origin or ()) for several in journal.view.index.conditions_by_id.values() for r in several}
+    taken: list[str] = []
+    for one in given:
+        record = source.conditions.get(one.id)
+        if one.standing or record is None or (source.run, one.event) in have:
+            continue
+        body = record.body
+        name = one.id if one.id not in mine else f"{source.run}/{one.id}"
+        journal.append(
+            Raised(
+                id=name, removes=list(body.removes), scope=[list(p) for p in body.scope], entity=list(body.entity),
+                status=body.status, prerequisite=body.prerequisite, authority=body.authority, fallback=body.fallback,
+                operation=body.operation, by=f"run {source.run}", expires=body.expires, until=body.until,
+                origin=[source.run, one.event],
+            ),
+            RUNTIME,
+            durable=True,
+        )  # fmt: skip
+        taken.append(name)
+    return tuple(taken)

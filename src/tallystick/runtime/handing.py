@@ -1,0 +1,379 @@
+"""Handing over: artifacts between roles, agents and compactions, judged against the record and recorded there.
+
+What is passed on carries the open blockers as a block beside its prose; what is taken is compared with the ledger,
+whatever the sender or the text says. Neither ever lifts a blocker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from tallystick.contracts.types import Contract
+from tallystick.errors import InputError
+from tallystick.handoff import Carrier, Transfer, carrier_of, form_of, transfer
+from tallystick.ledger.sqlite import SQLiteStore
+from tallystick.ledger.store import Store
+from tallystick.model import jsontext
+from tallystick.model.events import Blob, Handed, Received, Transferred, blob
+from tallystick.runtime.blocking import BlockerStanding, blockers_of, take_over
+from tallystick.runtime.drivers import Steps, Write
+from tallystick.runtime.journal import RUNTIME, Journal, stamp
+from tallystick.runtime.known import names_in, text_of, typed
+from tallystick.runtime.principals import view_of
+from tallystick.runtime.statements import Statements
+from tallystick.view import View
+from tallystick.view.state import when
+
+if TYPE_CHECKING:
+    from tallystick.runtime.calls import Calls
+    from tallystick.runtime.run import Run
+
+T = TypeVar("T")
+_TEXTS = ("text", "markdown", "ticket-text")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hop:
+    """One recorded hop of an artifact: who passed it to whom, and what had been lost when it was looked at.
+
+    Attributes:
+        number: its place in the chain, from 1.
+        side: `sent` or `received`.
+        losses: (blocker, field, how) each, as the artifact came.
+        carrier: digest of the block that belonged to it; delivered: digest of what went on.
+        seq, event: the event that records it.
+    """
+
+    number: int
+    side: str
+    sender: str
+    to: str
+    state: str
+    verdict: str
+    losses: tuple[tuple[str, str, str], ...]
+    carrier: str
+    delivered: str
+    seq: int
+    event: str
+
+
+class Handing(Statements):
+    """The part of a `Run` that passes artifacts on and takes them."""
+
+    _calls: Calls
+    if TYPE_CHECKING:  # a `Handing` is always a `Run`, which has both
+
+        @property
+        def view(self) -> View: ...  # noqa: D102 - documented where it is
+
+        async def _adrive(self, steps: Steps[T]) -> T: ...
+
+    def hand_off(
+        self,
+        to: str,
+        artifact: Any,
+        *,
+        sender: str = "agent",
+        form: str | None = None,
+        residual: Iterable[str] | None = None,
+        repair: bool = True,
+        role: str = "system",
+    ) -> Transfer:
+        """Pass an artifact on: judge it against the record, put the block in where something is lost, and record it.
+
+        Pass on `Transfer.artifact`, and only where `Transfer.accepted`.
+
+        Args:
+            to: who gets it: a role, an agent, a run.
+            artifact: a text, a list of messages (mappings with `role` and `content`), or a ticket (a mapping, or its
+                JSON text with `form="ticket-text"`).
+            sender: who passes it on.
+            form: text, markdown, messages, ticket or ticket-text; by the artifact's type where None.
+            residual: ids of the obligations the sender says are left, where it says so beside the artifact.
+            repair: False rejects where something is lost.
+            role: role of the message that carries the block, among messages.
+
+        Raises:
+            InputError: an artifact of no known form, or the run has ended. LedgerError: it cannot be recorded.
+        """
+        self._checked(to, sender, role)
+        left = None if residual is None else _ids(residual)
+        with self._journal.lock:
+            self._open()
+            return self._pass(
+                Handed, artifact, to=to, sender=sender, form=form, residual=left, repair=repair, role=role
+            )
+
+    def receive(
+        self,
+        artifact: Any,
+        *,
+        sender: str = "agent",
+        to: str = "agent",
+        form: str | None = None,
+        repair: bool = True,
+        role: str = "system",
+        source: Run | None = None,
+    ) -> Transfer:
+        """Take an artifact: compare its block with the ledger, repair what is missing, and record what was lost.
+
+        Args:
+            artifact: as for `hand_off`.
+            sender: who passed it on.
+            to: who takes it.
+            form: as for `hand_off`.
+            repair: False rejects where something was lost.
+            role: as for `hand_off`.
+            source: the run it comes from, where that is another one: it is compared with that run's record, and what is
+                open there is raised here, whatever of it the artifact still says.
+
+        Raises:
+            InputError: an artifact of no known form, or the run has ended. LedgerError: it cannot be recorded.
+        """
+        self._checked(to, sender, role)
+        with self._journal.lock:
+            self._open()
+            if source is None or source.view.run == self._journal.run:
+                return self._pass(
+                    Received, artifact, to=to, sender=sender, form=form, residual=None, repair=repair, role=role
+                )
+            now = self._journal.clock()
+            found = transfer(
+                source.view, source.contract, artifact, now=now, form=form, to=to, repair=repair, role=role
+            )
+            self._record(Received, artifact, found, to, sender, None, now, repair, role, source.view.run)
+            take_over(self._journal, source.view)
+            return found
+
+    def compact(
+        self, artifact: Any, *, form: str | None = None, to: str = "compaction", role: str = "system"
+    ) -> Transfer:
+        """Pass what is left of a conversation across a compaction: a summary, or the messages that stay.
+
+        As `hand_off`; call it where a context is summarised or cut, and go on with `Transfer.artifact`.
+        """
+        return self.hand_off(to, artifact, sender="agent", form=form, role=role)
+
+    async def ahand_off(self, to: str, artifact: Any, **options: Any) -> Transfer:
+        """As `hand_off`, without blocking the event loop."""
+        return await self._adrive(_one(partial(self.hand_off, to, artifact, **options)))
+
+    async def areceive(self, artifact: Any, **options: Any) -> Transfer:
+        """As `receive`, without blocking the event loop."""
+        return await self._adrive(_one(partial(self.receive, artifact, **options)))
+
+    def carrier(self) -> Carrier:
+        """Return what an artifact has to carry now."""
+        with self._journal.lock:
+            return carrier_of(self._journal.view, self._contract, self._journal.clock())
+
+    def blockers(self) -> tuple[BlockerStanding, ...]:
+        """Return every blocker of this run and where it stands; what was posted is taken in first."""
+        with self._journal.lock:
+            if self._calls.closed() is None:
+                self._calls.catch_up()
+            return blockers_of(self._journal.view, self._contract, self._journal.clock())
+
+    def provenance(self) -> tuple[Hop, ...]:
+        """Return the recorded hops, oldest first: which of them found what lost."""
+        with self._journal.lock:
+            return hops(self._journal.view)
+
+    # ------------------------------------------------------------------ inside
+
+    def _checked(self, to: str, sender: str, role: str) -> None:
+        text_of("to", to, "hand_off")
+        typed("sender", sender, str)
+        text_of("role", role, "hand_off")
+
+    def _open(self) -> None:
+        if self._calls.closed() is not None:
+            raise InputError("the run has ended, or its record cannot be continued", where=f"run `{self._journal.run}`")
+        self._calls.catch_up()
+
+    def _pass(
+        self,
+        kind: type[Handed | Received],
+        artifact: Any,
+        *,
+        to: str,
+        sender: str,
+        form: str | None,
+        residual: tuple[str, ...] | None,
+        repair: bool,
+        role: str,
+    ) -> Transfer:
+        journal = self._journal
+        now = journal.clock()
+        found = transfer(
+            journal.view, self._contract, artifact, now=now, form=form, to=to, residual=residual, repair=repair,
+            role=role,
+        )  # fmt: skip
+        self._record(kind, artifact, found, to, sender, residual, now, repair, role, "")
+        return found
+
+    def _record(
+        self,
+        kind: type[Handed | Received],
+        artifact: Any,
+        found: Transfer,
+        to: str,
+        sender: str,
+        residual: tuple[str, ...] | None,
+        now: datetime,
+        repair: bool,
+        role: str,
+        source: str,
+    ) -> None:
+        journal: Journal = self._journal
+        past = journal.view.transfers
+        at = stamp(now)
+        body = kind(
+            to=to, sender=sender, form=found.form, artifact=artifact_blob(artifact, found.form),
+            delivered_sha256=artifact_blob(found.artifact, found.form).sha256 if found.accepted else "",
+            state=found.state, verdict=found.verdict, repair=repair, decision=found.decision.text(),
+            carrier_sha256=found.carrier.digest(), losses=[loss.row() for loss in found.losses],
+            residual=list(residual) if residual is not None else None, hop=len(past) + 1,
+            prev=past[-1][1] if past else "", role=role, source=source, now=at,
+        )  # fmt: skip
+        journal.append(body, RUNTIME, durable=True, at=at)
+
+
+def _ids(given: Iterable[str]) -> tuple[str, ...]:
+    listed = (given,) if isinstance(given, str) else tuple(given)
+    return names_in("obligation", listed, "hand_off: residual") if listed else ()
+
+
+def _one(do: Callable[[], T]) -> Steps[T]:
+    value: T = yield Write(do)
+    return value
+
+
+def artifact_blob(artifact: Any, form: str) -> Blob:
+    """Return an artifact's bytes: a text's UTF-8, anything else as JSON.
+
+    Raises:
+        InputError: it holds a lone surrogate, or something that is not JSON.
+    """
+    text = artifact if form in _TEXTS else jsontext.dumps(jsontext.exact(_plain(artifact))[0])
+    try:
+        return blob(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise InputError("it holds a lone surrogate, which no text can", where="artifact", fix="valid text") from None
+
+
+def _plain(artifact: Any) -> Any:
+    if isinstance(artifact, (list, tuple)):
+        return [dict(message) for message in artifact]
+    return dict(artifact)
+
+
+def artifact_in(body: Transferred) -> Any:
+    """Return the artifact an event keeps.
+
+    Raises:
+        InputError: it is none of the form the event names.
+    """
+    text = body.artifact.raw.decode("utf-8", "replace")
+    artifact = text if body.form in _TEXTS else jsontext.loads(text, where="artifact")
+    form_of(artifact, body.form)
+    return artifact
+
+
+def again(view: View, contract: Contract, body: Transferred) -> Transferred | None:
+    """Return what a recorded hop comes to when it is judged again over the record before it; None without its instant.
+
+    Raises:
+        InputError: the artifact it keeps is none.
+    """
+    now = when(body.now)
+    if now is None:
+        return None
+    found = transfer(
+        view, contract, artifact_in(body), now=now, form=body.form, to=body.to, residual=body.residual,
+        repair=body.repair, role=body.role,
+    )  # fmt: skip
+    past = view.transfers
+    return msgspec.structs.replace(
+        body,
+        delivered_sha256=artifact_blob(found.artifact, found.form).sha256 if found.accepted else "",
+        state=found.state,
+        verdict=found.verdict,
+        decision=found.decision.text(),
+        carrier_sha256=found.carrier.digest(),
+        losses=[loss.row() for loss in found.losses],
+        hop=len(past) + 1,
+        prev=past[-1][1] if past else "",
+    )
+
+
+def hops(view: View) -> tuple[Hop, ...]:
+    """Return the hops a record names, oldest first."""
+    return tuple(
+        Hop(
+            number=body.hop, side="sent" if isinstance(body, Handed) else "received", sender=body.sender, to=body.to,
+            state=body.state, verdict=body.verdict, losses=tuple((b, f, h) for b, f, h in body.losses),
+            carrier=body.carrier_sha256, delivered=body.delivered_sha256, seq=seq, event=event,
+        )
+        for seq, event, body in view.transfers
+    )  # fmt: skip
+
+
+def receive(
+    artifact: Any,
+    source: Run | View | Store | str | Path,
+    run: str | None = None,
+    *,
+    now: datetime,
+    form: str | None = None,
+    repair: bool = True,
+    role: str = "system",
+) -> Transfer:
+    """Compare an artifact with the ledger it claims to come from, without writing anything.
+
+    For a receiver that is no run of its own: another process, another role. What the ledger says counts.
+
+    Args:
+        artifact: as for `Run.hand_off`.
+        source: the run, its view, the ledger, or the path of the ledger's file.
+        run: the run's id, where `source` is a ledger; where it has only one run, that one.
+        now: the present instant, with a time zone.
+        form: as for `Run.hand_off`.
+        repair: False rejects where something was lost.
+        role: as for `Run.hand_off`.
+
+    Raises:
+        InputError: no such run, or an artifact of no known form. LedgerError: the ledger cannot be read.
+    """
+    if isinstance(source, (str, Path)):
+        if not Path(source).exists():
+            raise InputError("there is no such ledger", where=str(source), fix="check the path")
+        store = SQLiteStore(source)
+        try:
+            return receive(artifact, store, run, now=now, form=form, repair=repair, role=role)
+        finally:
+            store.close()
+    view = _view(source, run)
+    return transfer(view, view.contract, artifact, now=now, form=form, repair=repair, role=role)
+
+
+def _view(source: Run | View | Store, run: str | None) -> View:
+    if isinstance(source, View):
+        return source
+    if isinstance(source, Handing):
+        return source.view
+    return view_of(source, run or _only(source))
+
+
+def _only(store: Store) -> str:
+    names = [row.run for row in store.runs()]
+    if len(names) == 1:
+        return str(names[0])
+    raise InputError(f"the ledger has {len(names)} runs", where="run", fix="name the run")
