@@ -220,6 +220,8 @@ def _ends(record: Record, condition: Raised, end: Lifted | OperationClosed, seal
         return condition.operation == end.operation
     if end.id != condition.id:
         return False
+    if end.how == "fallback":
+        return False  # left aside: what may be done in its place leaves its actions removed
     if end.how not in ("resolved", "withdrawn"):
         return True
     who = next((p for p in record.task.principals if p.id == end.by), None)

@@ -18,7 +18,7 @@ from tallystick.model.canonical import MAX_INTEGER, canonical, digest
 from tallystick.model.values import decimal_of, plain
 
 ENVELOPE_VERSION: Final = 1
-SEMANTICS: Final = "tallystick-gates/2"
+SEMANTICS: Final = "tallystick-gates/3"
 """Version of the rules the gates implement; recorded in each run so that old decisions are rechecked honestly."""
 GENESIS: Final = "0" * 64
 """`prev` of a run's first event."""

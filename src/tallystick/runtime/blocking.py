@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from tallystick.contracts.types import Contract
+from tallystick.errors import InputError
 from tallystick.gates.undone import standing_blockers
 from tallystick.handoff import Blocker, carrier_of
 from tallystick.handoff.carrier import raised_blocker
+from tallystick.model import jsontext
 from tallystick.model.events import Lifted, Raised
+from tallystick.model.pointer import split
+from tallystick.model.values import EntityRef
+from tallystick.runtime.claims import exact_value
 from tallystick.runtime.journal import RUNTIME, Journal, stamp
 from tallystick.view import ConditionRecord, View
 from tallystick.view.state import when
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """What a receipt has to show for a blocker's prerequisite to be satisfied.
+
+    It counts only where it went well, was asked after the blocker was raised, and speaks of the blocker's entity (the
+    call's target) and its arguments (of the call, or in the result). A newer receipt that shows something else opens
+    the blocker again; a later write to the entity makes it void.
+
+    Attributes:
+        tool: the tool whose receipt it is.
+        values: JSON Pointer into the result → the exact value there.
+        not_over: JSON Pointers of instants that must still be to come when the action is proposed.
+    """
+
+    tool: str
+    values: Mapping[str, Any]
+    not_over: tuple[str, ...] = ()
+
 
 Standing = Literal["open", "resolved", "left_aside", "over"]
 """open: removes its actions · resolved: by its authority, or by a receipt · left_aside: its fallback was taken, and its
@@ -77,6 +102,45 @@ def blockers_of(view: View, contract: Contract, now: datetime | None = None) -> 
             if b.standing and b.id not in known
         )
     return tuple(found)
+
+
+def rows_of(contract: Contract, until: Shown, entity: EntityRef | None) -> list[list[str]]:
+    """Return what an event keeps of `until`.
+
+    Raises:
+        InputError: the contract has no such tool, it cannot speak of the entity, or a place or value is none.
+    """
+    if not isinstance(until, Shown):
+        raise InputError(f"a {type(until).__name__} does not say what to show", where="block: until", fix="`Shown(…)`")
+    where = "block: until"
+    tool = contract.tools.get(until.tool)
+    if tool is None:
+        raise InputError(f"the contract has no tool `{until.tool}`", where=where, fix="a tool of the contract")
+    if entity is not None and not any(target.kind == entity.kind for target in tool.target):
+        raise InputError(f"a call of `{until.tool}` has no {entity.kind} as its target, so no receipt of it can speak "
+                         f"of {entity}", where=where, fix="a tool whose `target` is that kind of entity")  # fmt: skip
+    if not until.values:
+        raise InputError("nothing is to be shown", where=where, fix="a JSON Pointer and the value that must be there")
+    rows = []
+    for place, value in (*until.values.items(), *((p, None) for p in until.not_over)):
+        try:
+            split(place)
+        except ValueError as bad:
+            raise InputError(str(bad), where=where, fix="a JSON Pointer into the result") from None
+        text = "" if len(rows) >= len(until.values) else jsontext.dumps(exact_value(value, place))
+        rows.append([until.tool, place, text])
+    return rows
+
+
+def instant_in(name: str, given: object) -> datetime:
+    """Return an instant with a time zone.
+
+    Raises:
+        InputError: it is none.
+    """
+    if isinstance(given, datetime) and given.tzinfo is not None:
+        return given
+    raise InputError(f"`{given}` is no instant with a time zone", where=name, fix="datetime(…, tzinfo=UTC)")
 
 
 def _standing(view: View, record: ConditionRecord, now: datetime | None) -> Standing:

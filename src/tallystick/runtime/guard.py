@@ -24,6 +24,7 @@ from tallystick.ledger.store import Store
 from tallystick.model.canonical import digest
 from tallystick.model.events import SEMANTICS, Started, Tenure
 from tallystick.progress import Encoding
+from tallystick.runtime.blocking import take_over
 from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.heartbeat import Heartbeat
 from tallystick.runtime.journal import RUNTIME, Clock, Journal
@@ -288,6 +289,8 @@ class Guard:
                 raise InputError("the parent run has ended, or its record cannot be continued", where=parent.id)
             journal.append(body, RUNTIME, durable=True)
             journal.append(Tenure(epoch=lease.epoch, holder=self.holder), RUNTIME, durable=True)
+            if parent is not None:  # what blocks the parent blocks whoever it hands the work to
+                take_over(journal, parent.view)
         except BaseException:
             self.store.release(lease)
             raise

@@ -7,7 +7,10 @@ principals sign has force; what the model says is kept and compared, never belie
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final, Literal, get_args
+
+from msgspec import UNSET
 
 from tallystick.contracts.types import Contract, Effect, Tool
 from tallystick.errors import InputError
@@ -29,10 +32,11 @@ from tallystick.model.events import (
     Wish,
     tagged,
 )
-from tallystick.model.values import EntityRef
+from tallystick.model.values import EntityRef, instant_of
 from tallystick.progress import Report
+from tallystick.runtime.blocking import Shown, instant_in, rows_of
 from tallystick.runtime.claims import exact_value
-from tallystick.runtime.journal import AGENT, HOST, Journal
+from tallystick.runtime.journal import AGENT, HOST, Journal, stamp
 from tallystick.runtime.known import args_named, entity_named, kind_named, names_in, one_of, text_of, tool_named
 from tallystick.runtime.letters import Signed, send
 from tallystick.runtime.standing import Reporting, RunProgress
@@ -133,8 +137,14 @@ class Statements:
         args: Mapping[str, Any] | None = None,
         operation: str | None = None,
         by: str = "host",
+        expires: datetime | None = None,
+        evidence: Iterable[str] | str = (),
+        until: Shown | None = None,
     ) -> None:
         """Raise a condition: the tools in `removes` do not run until it is lifted.
+
+        Its authority's signed event lifts it, or a receipt that shows `until` for this very entity and these very
+        arguments. Left aside through its fallback, it still removes them.
 
         Args:
             id: name of the condition.
@@ -147,6 +157,9 @@ class Statements:
             args: only calls with these argument values are removed.
             operation: the condition ends with this operation.
             by: who raised it.
+            expires: instant from which it removes nothing any more; None never.
+            evidence: ids of the receipts it was raised on, if any.
+            until: what a receipt has to show for its prerequisite to be satisfied; None leaves that to its authority.
         """
         text_of("id", id, "block")
         tools = [self._tool(name, "block: removes") for name in names_in("tool", removes, "block: removes")]
@@ -154,19 +167,40 @@ class Statements:
         entity_named(self._contract, entity, "block: entity")
         if operation is not None:
             text_of("operation", operation, "block: operation")
+        shown = names_in("receipt", evidence, "block: evidence") if evidence else ()
+        for ref in shown:
+            if self._journal.view.receipt(ref) is None:
+                one_of("receipt", ref, [r.id for r in self._journal.view.receipts], "block: evidence")
         scope = [[name, jsontext.dumps(exact_value(value, name))] for name, value in (args or {}).items()]
         self._say(
             Raised(
                 id=id, removes=tools, scope=scope, entity=_entity(entity), status=status,
                 prerequisite=prerequisite, authority=authority, fallback=fallback, operation=operation, by=by,
+                expires=UNSET if expires is None else stamp(instant_in("expires", expires)),
+                evidence=list(shown) or UNSET,
+                until=UNSET if until is None else rows_of(self._contract, until, entity),
             ),
             HOST,
         )  # fmt: skip
 
     def leave_aside(self, condition: str, how: LeftAside = "fallback") -> None:
-        """Record that a condition was left aside through its fallback, or expired. Resolving it takes its authority."""
+        """Record that a condition was left aside through its fallback, or expired. Resolving it takes its authority.
+
+        Left aside, it no longer bars the end of the run; what it removes stays removed. One that has a time is over
+        when that has come, and one that an authority decides does not run out unless it was raised with a time.
+        """
         one_of("raised condition", condition, self._journal.view.conditions, "leave_aside")
         one_of("way to leave a condition aside", how, get_args(LeftAside), "leave_aside: how")
+        body = self._journal.view.conditions[condition].body
+        if how == "fallback" and not body.fallback:
+            raise InputError(f"`{condition}` names no fallback, so it cannot be left aside", where="leave_aside",
+                             fix=f"its authority resolves it: {body.authority or 'any principal'}")  # fmt: skip
+        if how == "expired" and not body.expires and body.authority:
+            raise InputError(f"`{condition}` was raised without a time, so it does not run out", where="leave_aside",
+                             fix=f"its authority resolves it: {body.authority}")  # fmt: skip
+        if how == "expired" and body.expires and self._journal.clock() < instant_of(body.expires):
+            raise InputError(f"`{condition}` is not over before {body.expires}", where="leave_aside",
+                             fix="wait, or let its authority resolve it")  # fmt: skip
         self._say(Lifted(id=condition, how=how, by=HOST.id), HOST)
 
     def close_operation(self, operation: str) -> None:
