@@ -14,6 +14,7 @@ import typer.main
 import tallystick
 from tallystick.certificates.schema import schema_text
 from tallystick.cli.app import app
+from tallystick.evals.lifecycle.survey import page as survey_page
 from tallystick.model.events import Event
 from tallystick.model.proposal import StopOutcome
 from tallystick.runtime.outcome import Status
@@ -59,6 +60,7 @@ def pages() -> dict[Path, str]:
         folder / "api.md": api_page(),
         folder / "events.schema.json": events_schema(),
         folder / "certificate.schema.json": schema_text(),
+        ROOT / "docs" / "explanation" / "who-ends-the-loop.md": NOTE + survey_page(),
     }
 
 

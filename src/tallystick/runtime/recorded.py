@@ -109,7 +109,7 @@ class Turns:
             return self._close("user")
         if isinstance(body, ev.Ended):
             return self._close("end")
-        if isinstance(body, ev.StopAnswered):
+        if isinstance(body, ev.StopAnswered) or (isinstance(body, ev.Said) and body.role == "system"):
             return self._close("agent") if now.spoke and not now.called else None
         if isinstance(body, ev.Intent | ev.Refusal):
             new = body.turn is not None and now.turn is not None and body.turn != now.turn

@@ -350,7 +350,8 @@ class Run(Handing):
         derived stage decides, and where nothing remains the stop gate is asked, as by `finish`.
 
         Args:
-            text: what the agent said in this turn; what it called since its last turn, the record knows.
+            text: what the agent said in this turn, recorded as by `says`; what it called since its last turn, the
+                record knows.
             claims: as in `finish`.
             user_has_more: whether the user can still add something; if not, a turn that would go to the user is put to
                 the agent again, or ends the run.

@@ -96,6 +96,8 @@ class Turns:
 
     def steps(self, text: str, *, user_has_more: bool, claims: Claims, truncated: bool) -> Steps[Turn]:
         """Return the end of a turn as steps: read its report, ask the policy, and do what it says."""
+        if self._run.status is not None:
+            return self._after_the_end()
         moment, standing = yield Write(lambda: self._moment(text, user_has_more, truncated=truncated))
         ruling = self.policy.decide(moment)
         if ruling == "stop" and self.owned:
@@ -110,7 +112,9 @@ class Turns:
             return Turn(ruling=ruling, standing=standing, status=status)
         if ruling == "re_prompt":
             self._re_prompted += 1
-            return Turn(ruling=ruling, standing=standing, prompt=self._prompt(standing))
+            prompt = self._prompt(standing)
+            yield Write(lambda: self._run.says("system", prompt))
+            return Turn(ruling=ruling, standing=standing, prompt=prompt)
         return Turn(ruling=ruling, standing=standing)
 
     def signalled(self, text: str, *, truncated: bool) -> Steps[Finish]:
@@ -128,6 +132,8 @@ class Turns:
         called, self._proposed = proposed > self._proposed, proposed
         if called:
             self._re_prompted = 0
+        if text.strip() and run.status is None and view.talk[-1:] != [("agent", text)]:
+            run.says("assistant", text, truncated=truncated)  # a recording holds what a policy looked at
         report = run.hear(text, truncated=truncated)
         standing = stage_of(view, run.contract, run.now())
         return Moment(
@@ -139,6 +145,11 @@ class Turns:
             user_has_more=user_has_more,
             re_prompted=self._re_prompted,
         ), standing
+
+    def _after_the_end(self) -> Turn:
+        status = self._run.status
+        standing = stage_of(self._run.view, self._run.contract, self._run.now())
+        return Turn(ruling="stop" if status == "CERTIFIED" else "give_up", standing=standing, status=status)
 
     def _over(self, reason: str) -> Status:
         status = self._run.status
