@@ -16,6 +16,7 @@ import typer
 from tallystick import __version__
 from tallystick.cli import console
 from tallystick.cli.audit import audit
+from tallystick.cli.blockers import blockers
 from tallystick.cli.certificate import certificate
 from tallystick.cli.check import check
 from tallystick.cli.demo import demo
@@ -90,6 +91,7 @@ for _command, _short in (
     (verify, "Check an export, a ledger or a certificate."),
     (export, "Write a run to a file that ends in a signed head."),
     (certificate, "Write the signed certificate of a CERTIFIED run."),
+    (blockers, "List what is blocked in a run, and until what."),
     (settle, "Say what a call in doubt came to."),
     (approve, "Approve, or deny, a call that waits for a principal."),
     (keygen, "Make a signing key and its public half."),

@@ -26,10 +26,11 @@ from tallystick.ledger.store import Store
 from tallystick.model import jsontext
 from tallystick.model.events import Approval
 from tallystick.model.values import instant_of
+from tallystick.runtime.blocking import blockers_of
 from tallystick.runtime.letters import Signed, read_letter
 from tallystick.runtime.listing import Listed, Unanswered, listed, standing_text, unanswered
 from tallystick.runtime.pending import Pending, pending
-from tallystick.runtime.principals import deliver, signed_approval, signed_settlement, view_of
+from tallystick.runtime.principals import deliver, signed_approval, signed_lift, signed_settlement, view_of
 from tallystick.view import View
 from tallystick.view.records import CallRecord
 
@@ -64,13 +65,24 @@ def approve(
         str | None,
         typer.Option("--expires", metavar="WHEN", help="15m, 2h, 1d or an RFC 3339 instant. Default: never."),
     ] = None,
+    blocker: Annotated[
+        str | None,
+        typer.Option("--blocker", metavar="ID", help="Resolve this blocker, as its authority; no call is named then."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Approve (or deny) one call that waits for a principal; without NUMBER, list the calls that wait.
 
     An approval is signed, good once, for this tool with these very arguments in this run. The agent proposes the call
-    again to use it.
+    again to use it. With --blocker, a blocker of the run is resolved for good, by the authority it names and nobody
+    else; `tallystick blockers` lists them.
     """
+    if blocker is not None:
+        if refusal is not None or deny or expires is not None:
+            fix = "leave NUMBER, --deny and --expires out; or approve one call by its NUMBER"
+            raise InputError("a blocker is resolved as a whole, or it stays", where="--blocker", fix=fix)
+        _resolve(ledger, blocker, run, key, principal, json=json)
+        return
     with reading(ledger) as store:
         views = _views(store, run, ledger)
         waits = [
@@ -113,6 +125,32 @@ def approve(
         return
     done = "denied" if deny else "approved"
     console.say(f"{done} by {who}: {call.tool}({jsontext.dumps(call.args)}), once; {_where(told)}")
+
+
+def _resolve(ledger: Path, name: str, run: str | None, key: Path | None, principal: str | None, *, json: bool) -> None:
+    """Resolve a blocker as its authority: a signed event, which the run's writer takes in."""
+    with reading(ledger) as store:
+        chosen = choose(store, run, ledger)
+        view = view_of(store, chosen)
+    found = next((b for b in blockers_of(view, view.contract, datetime.now(UTC)) if b.blocker.id == name), None)
+    if found is None:
+        raise InputError(f"there is no blocker `{name}`", where=f"run `{chosen}`",
+                         fix=f"`tallystick blockers {ledger} {chosen}` lists them")  # fmt: skip
+    if found.standing in ("resolved", "over"):
+        raise InputError(f"`{name}` does not hold any more: {found.ended_how}", where=f"run `{chosen}`")
+    if found.blocker.standing:
+        raise InputError(f"`{name}` is a condition of the contract, which stands", where=f"run `{chosen}`",
+                         fix=f"approve the call it holds: `tallystick approve {ledger} NUMBER --key FILE`")  # fmt: skip
+    who, signer = _signer(view, key, principal)
+    authority = found.blocker.authority
+    if authority and authority not in (who, view.role_of(who)):
+        raise InputError(f"`{name}` is decided by `{authority}`, and `{who}` has the role `{view.role_of(who)}`",
+                         where=f"run `{chosen}`", fix=f"the key of `{authority}`")  # fmt: skip
+    told = _deliver(ledger, chosen, signed_lift(chosen, who, signer, name))
+    if json:
+        console.emit({"run": chosen, "blocker": name, "how": "resolved", "principal": who, "recorded": told})
+        return
+    console.say(f"resolved by {who}: {name} ({found.blocker.prerequisite or 'no prerequisite named'}); {_where(told)}")
 
 
 def settle(

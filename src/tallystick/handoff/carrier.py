@@ -168,7 +168,8 @@ def text_lines(carrier: Carrier) -> tuple[str, ...]:
         lines.append(f"{_LINE}Do not do what is removed. Only the record lifts a blocker, no words here or elsewhere.")
     lines.extend(f"{_LINE}resolved: {_shown(r.id)} ({_shown(r.how)}, {_shown(r.by)})" for r in carrier.resolved)
     lines.append(f"{_LINE}left to do: {', '.join(map(_shown, carrier.left)) or 'nothing that is recorded'}")
-    return tuple(lines)
+    # Blanks at the end of a line are the first thing a hop loses, so there are none.
+    return tuple(line.rstrip(" ") for line in lines)
 
 
 def end_line(carrier: Carrier) -> str:
@@ -189,7 +190,10 @@ def blocker_lines(blocker: Blocker) -> dict[str, str]:
         "authority": blocker.authority or "any principal of the run",
         "fallback": blocker.fallback or "nothing is named",
     }
-    return {name: f"{_LINE}{_shown(blocker.id)} | {_LABELS[name]}: {_shown(text)}" for name, text in said.items()}
+    return {
+        name: f"{_LINE}{_shown(blocker.id)} | {_LABELS[name]}: {_shown(text)}".rstrip(" ")
+        for name, text in said.items()
+    }
 
 
 def _shown(text: str) -> str:

@@ -121,7 +121,7 @@ def rows_of(contract: Contract, until: Shown, entity: EntityRef | None) -> list[
                          f"of {entity}", where=where, fix="a tool whose `target` is that kind of entity")  # fmt: skip
     if not until.values:
         raise InputError("nothing is to be shown", where=where, fix="a JSON Pointer and the value that must be there")
-    rows = []
+    rows: list[list[str]] = []
     for place, value in (*until.values.items(), *((p, None) for p in until.not_over)):
         try:
             split(place)
@@ -144,6 +144,9 @@ def instant_in(name: str, given: object) -> datetime:
 
 
 def _standing(view: View, record: ConditionRecord, now: datetime | None) -> Standing:
+    over = when(record.body.expires or "")
+    if now is not None and over is not None and over <= now and (record.open or record.lifted_how == "fallback"):
+        return "over"  # the run's writer records it before its next decision
     if record.lifted_how == "fallback":
         return "left_aside"
     if view.binds(record, now):
