@@ -24,7 +24,8 @@ WORDS = st.sampled_from(
 def carriers(draw: st.DrawFn) -> Carrier:
     found = [
         Blocker(
-            id=draw(st.sampled_from(["b1", "b 2", "б", NASTY])) + str(n), status=draw(WORDS), prerequisite=draw(WORDS),
+            id=draw(st.sampled_from(["b1", "b 2", "\u0431", NASTY])) + str(n),
+            status=draw(WORDS), prerequisite=draw(WORDS),
             authority=draw(WORDS), fallback=draw(WORDS), removes=draw(st.lists(WORDS, max_size=2)), event=H,
             entity=draw(st.sampled_from([[], ["resource", NASTY]])), scope=[["amount", "5"]],
         )

@@ -61,7 +61,7 @@ def to_json(line: Line) -> dict[str, Any]:
     """Return the event in full, with its kind and the decision it carries as JSON values."""
     event: dict[str, Any] = msgspec.to_builtins(line.event)
     body = event["body"]
-    if body.get("decision") and isinstance(line.event.body, ev.Refusal | ev.StopDecided):
+    if body.get("decision") and isinstance(line.event.body, ev.Refusal | ev.StopDecided | ev.Handed | ev.Received):
         body["decision"] = decision_of(body["decision"]).to_json()
     return event
 
@@ -73,6 +73,10 @@ def _sentence(body: ev.AnyBody, tools: Mapping[str, str]) -> tuple[str, tuple[Re
     if isinstance(body, ev.StopDecided):
         decision = decision_of(body.decision)
         return f'"{body.outcome}, done" said by {body.declared_by}: {decision.verdict}', decision.reasons
+    if isinstance(body, ev.Handed | ev.Received):
+        decision = decision_of(body.decision)
+        verb = "passes to" if isinstance(body, ev.Handed) else "is taken by"
+        return f"hop {body.hop}: {body.sender}, {verb} {body.to}: block {body.state}, {body.verdict}", decision.reasons
     return _plain_sentence(body, tools), ()
 
 

@@ -1,0 +1,86 @@
+"""`blockers` and `approve --blocker` on a run that a guard really made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tallystick import Guard, Principal, Run
+from tallystick.ledger.keys import public_bytes, signing_key
+from tests.cli.conftest import Cli
+from tests.handoff.desk import CONTRACT, Desk, blocked
+
+DOC = {"resource": "DOC-7"}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture
+def run(ledger: Path, desk: Desk, tmp_path: Path) -> Iterator[Run]:
+    people = [
+        Principal(id="ann", role="security", public_key=public_bytes(signing_key(tmp_path / "ann.pem"))),
+        Principal(id="bob", role="sales", public_key=public_bytes(signing_key(tmp_path / "bob.pem"))),
+    ]
+    with Guard(CONTRACT, ledger, tools=desk.tools()) as guard:
+        made = guard.run(run_id="r1", principals=people)
+        blocked(made)
+        yield made
+
+
+def test_a_blocker_is_listed_and_resolved_by_its_authority_alone_and_survives_a_restart(
+    cli: Cli, run: Run, ledger: Path, desk: Desk, tmp_path: Path
+) -> None:
+    assert run.call("open_document", DOC).refused
+    run.suspend()
+    (listed,) = cli("blockers", ledger, "--json").json["blockers"]
+    assert (listed["id"], listed["standing"], listed["authority"]) == ("b1", "open", "security")
+    assert listed["removes"] == ["open_document"]
+    assert "decided by: security" in cli("blockers", ledger, "r1").out
+    refused = cli("approve", ledger, "--blocker", "b1", "--key", tmp_path / "bob.pem")
+    assert refused.code == 2
+    assert "is decided by `security`" in refused.err
+    assert cli("approve", ledger, "--blocker", "b2", "--key", tmp_path / "ann.pem").code == 2
+    assert cli("approve", ledger, "--blocker", "b1", "--deny", "--key", tmp_path / "ann.pem").code == 2
+    told = cli("approve", ledger, "--blocker", "b1", "--key", tmp_path / "ann.pem", "--json").json
+    assert told == {"run": "r1", "blocker": "b1", "how": "resolved", "principal": "ann", "recorded": True}
+    assert cli("approve", ledger, "--blocker", "b1", "--key", tmp_path / "ann.pem").code == 2
+    with Guard(CONTRACT, ledger, tools=desk.tools()) as guard, guard.resume("r1") as again:
+        assert again.call("open_document", DOC).ran
+    assert desk.done == [("open_document", "DOC-7")]
+    (listed,) = cli("blockers", ledger, "--json").json["blockers"]
+    assert (listed["standing"], listed["ended_how"], listed["ended_by"]) == ("resolved", "resolved", "ann")
+
+
+def test_an_artifact_is_compared_with_the_record(cli: Cli, run: Run, ledger: Path, tmp_path: Path) -> None:
+    whole = run.hand_off("executor", "Go on.\n").artifact
+    run.receive("Go on.\n", to="executor")
+    note = tmp_path / "note.txt"
+    note.write_text(whole, encoding="utf-8")
+    assert cli("blockers", ledger, "--artifact", note).code == 0
+    note.write_text(whole.replace("do not proceed", "worth a look"), encoding="utf-8")
+    found = cli("blockers", ledger, "--artifact", note, "--json")
+    assert found.code == 1
+    assert found.json["artifact"]["state"] == "edited"
+    assert {"blocker": "b1", "field": "status", "how": "changed", "found": "worth a look"} in found.json["artifact"][
+        "losses"
+    ]
+    assert [hop["verdict"] for hop in found.json["hops"]] == ["repaired", "repaired"]
+    ticket = tmp_path / "ticket.json"
+    ticket.write_text('{"title": "go on"}', encoding="utf-8")
+    assert cli("blockers", ledger, "--artifact", ticket).code == 1
+    ticket.write_text(run.hand_off("x", '{"title": "go on"}', form="ticket-text").artifact, encoding="utf-8")
+    assert cli("blockers", ledger, "--artifact", ticket).code == 0
+    assert "hop 2: agent, taken by executor: absent, repaired" in cli("blockers", ledger).out
+    assert "block absent, repaired" in cli("show", ledger).out
+    assert cli("recheck", ledger).code == 0
+    assert cli("blockers", ledger, "--form", "text").code == 2
