@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tallystick.model.events import Reported
 from tests.gateway.process import CONTRACT, I7, PAY, TALLYSTICK, LineClient, Place
 
 
@@ -66,6 +67,17 @@ def test_the_text_is_read_for_what_it_states_unless_the_host_says_not_to(
     codes = {deficit["code"] for deficit in wrong["structuredContent"]["deficits"]}
     assert codes == ({"coverage.open"} if options else {"claim.unit"})
     client.end()
+
+
+def test_the_report_in_a_final_answer_is_compared_and_believed_by_nobody(place: Place) -> None:
+    client = LineClient(place.gateway("--report", "xml"))
+    client.start()
+    client.call("get_invoice", I7)
+    told = client.call("tallystick_finish", {"text": "All paid.\n<stage>completed</stage>"})["result"]
+    assert told["structuredContent"]["decision"] == "CONTINUE"
+    client.end()
+    (report,) = [event.body for event in place.events() if event.kind == "report"]
+    assert report == Reported(stage="completed")
 
 
 def test_a_session_that_just_ends_is_uncertified(place: Place) -> None:

@@ -155,6 +155,19 @@ def test_the_text_of_a_finish_is_read_for_its_report_once() -> None:
     assert run.progress().status == "CERTIFIED"
 
 
+def test_the_same_words_again_after_a_refused_stop_are_another_report() -> None:
+    run = Guard(CONTRACT, report="xml").run(TASK)
+    read(run, "B-1")
+    text = marked("All done.", "completed")
+    run.says("assistant", text)
+    run.finish(text)
+    run.finish(text)
+    assert run.progress().counts == {"premature": 2}
+    run.turn(text)
+    assert run.status is not None  # the same stop twice with nothing new: the run had ended by then
+    assert run.progress().counts == {"premature": 2}
+
+
 def test_a_later_tenure_and_a_reader_of_the_ledger_see_the_same_progress(tmp_path: Path) -> None:
     clock = Clock()
     with Guard(CONTRACT, tmp_path / "l.db", report="xml", clock=clock) as guard:

@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from tallystick.cli import console
+from tallystick.cli.recordings import encoding_named
 from tallystick.contracts import load, load_task
 from tallystick.errors import InputError
 from tallystick.gateway.start import check_same_task, unfinished
@@ -60,6 +61,14 @@ def gateway(
         bool,
         typer.Option("--explicit-claims", help="Never read the text of a final answer for what it states."),
     ] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="E",
+            help="The agent was asked to report its stage, as xml or json: compare what final answers report.",
+        ),
+    ] = None,
     timeout: Annotated[
         float | None,
         typer.Option("--timeout", metavar="SECONDS", help="Give a call up after this time; a write is then in doubt."),
@@ -104,7 +113,8 @@ def gateway(
         from tallystick.gateway.http import listen  # noqa: PLC0415 - only --http needs a web server
 
         listener = listen(host, port, token)
-    with Guard(load(contract), ledger, claims_from_text=not explicit_claims) as guard:
+    encoding = encoding_named(report, where="--report") if report is not None else None
+    with Guard(load(contract), ledger, claims_from_text=not explicit_claims, report=encoding) as guard:
         started = _run(guard, run, task, force=force, without_approvers=without_approvers)
         console.note(f"run {started.id}: relaying to {command[0]}")
         _warn(guard, started, named=run is not None)

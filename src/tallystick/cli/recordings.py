@@ -65,7 +65,7 @@ class Recording:
     why_not: str = ""
 
 
-def encoding_named(given: str) -> Encoding:
+def encoding_named(given: str, *, where: str = "--encoding") -> Encoding:
     """Return an encoding by name.
 
     Raises:
@@ -74,7 +74,7 @@ def encoding_named(given: str) -> Encoding:
     for known in ENCODINGS:
         if given == known:
             return known
-    raise InputError(f"unknown encoding `{given}`", where="--encoding", fix="one of: xml, json")
+    raise InputError(f"unknown encoding `{given}`", where=where, fix="one of: xml, json")
 
 
 def is_run(source: Path) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from tallystick.contracts.types import Contract, Task
 from tallystick.errors import InputError
 from tallystick.model.proposal import Claim, StopOutcome
+from tallystick.progress import Report
 from tallystick.runtime.bounds import Bounds
 from tallystick.runtime.calls import Calls
 from tallystick.runtime.closing import Closing, stop_outcome
@@ -110,6 +111,10 @@ class Run(Handing):
     def now(self) -> datetime:
         """Return the present instant by the guard's clock."""
         return self._journal.clock()
+
+    async def ahear(self, text: str, *, truncated: bool = False) -> Report:
+        """As `hear`, without blocking the event loop."""
+        return await self._adrive(_one(lambda: self.hear(text, truncated=truncated)))
 
     def pending(self) -> tuple[Pending, ...]:
         """Return the calls that wait for a principal's answer and nothing else; what was posted is taken in first.
@@ -333,8 +338,9 @@ class Run(Handing):
         known = stop_outcome(outcome)
         if not self._turns.owned:
             return self._turns.signalled(text, truncated=truncated)
-        self.hear(text, truncated=truncated)
-        return self._closing.finish(text, claims, known, declared_by=declared_by, truncated=truncated)
+        return self._heard(
+            text, truncated, self._closing.finish(text, claims, known, declared_by=declared_by, truncated=truncated)
+        )
 
     def turn(
         self,
@@ -499,6 +505,13 @@ class Run(Handing):
     def _end_locked(self, reason: str) -> Status:
         with self._journal.lock:
             return self._closing.end(reason)
+
+    def _heard(self, text: str, truncated: bool, then: Steps[Finish]) -> Steps[Finish]:
+        """Read the last word for a report before it is judged; what it reports moves no verdict."""
+        if self._reporting.encoding is not None:
+            yield Write(lambda: self._reporting.hear(text, truncated=truncated, last=True))
+        finish: Finish = yield from then
+        return finish
 
     async def _adrive(self, steps: Steps[T]) -> T:
         if self._writer is None:

@@ -186,7 +186,7 @@ class Reporting:
         self._count = count
         # A later tenure takes up what an earlier one was told, once it is asked for.
         self._reports: Reports | None = Reports() if journal.lease.epoch == 1 else None
-        self._heard: tuple[str, int, int] | None = None
+        self._said: tuple[str, int] | None = None  # words that were recorded, and receipts there were by then
 
     def record(self, body: Reported) -> None:
         """Append a report and compare it.
@@ -210,21 +210,27 @@ class Reporting:
             except Exception as bad:  # noqa: BLE001 - a meter of the host's never stops a run
                 _LOG.warning("a report could not be counted: %s", type(bad).__name__)
 
-    def hear(self, text: str, *, truncated: bool = False) -> Report:
+    def hear(self, text: str, *, truncated: bool = False, said: bool = False, last: bool = False) -> Report:
         """Read a reply in natural language for a report, record it, and return it; absent where nobody asked for one.
 
         None is recorded where none was due: before any tool has answered, and after a true report of completion
         (equation 2 of the paper). A reply that was cut off may have been going to report, so nothing is missed there.
+
+        Args:
+            text: the reply.
+            truncated: it was cut off.
+            said: it was just recorded as words.
+            last: it is being put to the stop gate. The very words just recorded are the same reply then, and counted.
         """
         if self.encoding is None or not text.strip():
             return ABSENT
         found = parse_report(text, self.encoding)
         view = self._journal.view
-        # The same words handed over twice, said and then finished with, are one reply.
-        heard = (text, len(view.receipts), len(view.talk))
-        before, self._heard = self._heard, heard
-        if before is not None and before[0] == text and before[1] == heard[1] and heard[2] - before[2] <= 1:
+        here = (text, len(view.receipts))
+        if not said and self._said == here:
+            self._said = None if last else here
             return found
+        self._said = here if said else None
         if not found.present and (truncated or not self._due()):
             return found
         try:

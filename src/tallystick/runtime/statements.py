@@ -238,7 +238,7 @@ class Statements:
         actor = USER if role == "user" else AGENT
         self._say(Said(role=role, text=text, native_id=native_id, truncated=truncated), actor)
         if role in ("assistant", "agent"):
-            self._reporting.hear(text, truncated=truncated)
+            self._reporting.hear(text, truncated=truncated, said=True)
 
     def report(self, stage: str = "", text: str = "") -> None:
         """Record the model's own report of where it stands. Compared with the record, never believed.

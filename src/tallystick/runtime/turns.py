@@ -132,7 +132,7 @@ class Turns:
         called, self._proposed = proposed > self._proposed, proposed
         if called:
             self._re_prompted = 0
-        if text.strip() and run.status is None and view.talk[-1:] != [("agent", text)]:
+        if text.strip() and not _said_last(run, text):
             run.says("assistant", text, truncated=truncated)  # a recording holds what a policy looked at
         report = run.hear(text, truncated=truncated)
         standing = stage_of(view, run.contract, run.now())
@@ -163,6 +163,12 @@ class Turns:
         for reason in (*standing.missing, *standing.duties, *standing.blocked, *standing.unsettled):
             lines.append(f"- {reason.code}: {reason.message}; what would help: {reason.reverses}")
         return "\n".join(lines)
+
+
+def _said_last(run: Run, text: str) -> bool:
+    """Return whether the host has just recorded these very words of the agent's."""
+    last = run.view.said[-1][1] if run.view.said else None
+    return last is not None and last.role in ("assistant", "agent") and last.text == text
 
 
 def _spelled(value: str | None) -> str | None:
