@@ -142,6 +142,18 @@ def test_a_turn_of_a_conversation_is_passed_on_and_the_run_stays_open(world: Wor
     assert run.close() == "UNCERTIFIED"
 
 
+def test_a_turn_of_a_conversation_and_the_last_word_are_read_for_reports(world: World) -> None:
+    with Guard(CONTRACT, report="xml").run(TASK) as run:
+        run.call("look", {"book": "A"}, lambda **_: {"id": "A", "state": "free"})
+        agent = agent_of(world, turns("For how many days?\n<stage>completed</stage>"))
+        agent.run_sync("lend it", capabilities=[guarded(run, claims=lambda _: None)])
+        assert run.progress().agreement == "premature"
+        agent = agent_of(world, turns("Lent.\n<stage>ready_for_action</stage>"))
+        with pytest.raises((RunEndedError, UnexpectedModelBehavior)):
+            agent.run_sync("lend it", capabilities=[guarded(run)])
+        assert run.progress().counts == {"premature": 1, "match": 2}  # told what is missing, it said so again
+
+
 def test_a_usage_limit_ends_the_run_uncertified(world: World, run: Run) -> None:
     agent = agent_of(world, turns(LOOK))
     with pytest.raises(UsageLimitExceeded):
