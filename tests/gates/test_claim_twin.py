@@ -63,7 +63,7 @@ MUTANTS = {
     "every listing is complete": (scope, "whole_answer", lambda _, receipts: (list(receipts)[-1:], ())),
     "any receipt will do": (transform, "demanded", lambda *_: ()),
     "nothing later speaks against a claim": (claim, "against", lambda *_: iter(())),
-    "doubt is no matter": (stop, "_unsettled", lambda *_: iter(())),
+    "doubt is no matter": (stop, "unsettled", lambda *_: iter(())),
     "every value is the derived one": (replay, "equal", lambda *_: True),
 }
 
