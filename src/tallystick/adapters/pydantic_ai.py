@@ -12,11 +12,12 @@ functions, which are part of the answer and not calls.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from tallystick.adapters.ended import RunEndedError
+from tallystick.adapters.outputs import Claims, stated_by
 from tallystick.errors import InputError
 from tallystick.runtime.finish_tool import NAME
 from tallystick.runtime.outcome import Outcome
@@ -24,7 +25,6 @@ from tallystick.runtime.results import plain_json
 from tallystick.runtime.run import Run
 
 try:
-    from pydantic import BaseModel
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
     from pydantic_ai.exceptions import (
         ApprovalRequired,
@@ -53,9 +53,6 @@ except ImportError as bad:
     raise InputError(
         "the adapter for Pydantic AI needs `pydantic-ai-slim`", fix="pip install 'tallystick[pydantic-ai]'"
     ) from bad
-
-Claims = Callable[[Any], Mapping[str, Any] | None]
-"""From an output to the values it states for the contract's answer slots; None where it does not say "done"."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,21 +123,6 @@ def guarded(run: Run, *, claims: Claims | None = None, hold_text: bool = True) -
     return GuardedRun(run=run, claims=claims, hold_text=hold_text)
 
 
-def _members(run: Run, output: Any) -> Mapping[str, Any] | None:
-    """Return the members of a structured output that are named like answer slots; None for a text, which is read."""
-    if isinstance(output, str):
-        return None
-    if isinstance(output, Mapping):
-        members: Mapping[str, Any] = output
-    elif isinstance(output, BaseModel):
-        members = {name: getattr(output, name) for name in type(output).model_fields}
-    elif is_dataclass(output):
-        members = {f.name: getattr(output, f.name) for f in fields(output)}
-    else:
-        members = {}
-    return {slot.name: members[slot.name] for slot in run.contract.answer if slot.name in members}
-
-
 @dataclass(kw_only=True)
 class GuardedRun(AbstractCapability[Any]):
     """The capability. Make it with `guarded`."""
@@ -177,11 +159,11 @@ class GuardedRun(AbstractCapability[Any]):
         if isinstance(output, Answer):
             finish = await self.run.finish_tool().acall(output.given, truncated=cut)
         else:
-            stated = _members(self.run, output) if self.claims is None else self.claims(output)
-            if stated is None and self.claims is not None:
-                self._accepted = True  # a turn of a conversation; nobody says "done"
+            says_done, stated = stated_by(self.run, output, self.claims)
+            if not says_done:
+                self._accepted = True  # a turn of a conversation; nobody says "done", but it may report
+                await self.run.ahear(str(output), truncated=cut)
                 return output
-            _check_slots(self.run, stated or {})
             finish = await self.run.afinish(str(output), stated, truncated=cut)
         if finish.accepted:
             self._accepted = True
@@ -251,17 +233,6 @@ class GuardedRun(AbstractCapability[Any]):
             else:
                 passed.append(event)
         return passed
-
-
-def _check_slots(run: Run, stated: Mapping[str, Any]) -> None:
-    slots = tuple(slot.name for slot in run.contract.answer)
-    unknown = [name for name in stated if name not in slots]
-    if unknown:
-        raise InputError(
-            f"the contract asks for no {', '.join(f'`{name}`' for name in unknown)}",
-            where="claims",
-            fix=f"one of: {', '.join(slots)}" if slots else "leave it out: this contract has no answer slots",
-        )
 
 
 def _is(final: FinalResultEvent | None, part: ToolCallPart) -> bool:
