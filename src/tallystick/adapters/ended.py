@@ -1,4 +1,4 @@
-"""What an adapter raises when the guard has ended the run and the framework's loop must end too."""
+"""What an adapter raises when the guard says that the framework's loop must not go on as it would."""
 
 from __future__ import annotations
 
@@ -19,4 +19,16 @@ class RunEndedError(TallystickError):
         why = "; ".join(r.message for r in decision.reasons) if decision is not None else ""
         super().__init__(f"the run has ended: {status}" + (f" ({why})" if why else ""))
         self.status = status
+        self.decision = decision
+
+
+class NotPassedOnError(TallystickError):
+    """Messages that the handoff gate rejects and cannot repair. Nobody may be shown them as they are.
+
+    Attributes:
+        decision: the gate's decision.
+    """
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__("; ".join(r.message for r in decision.reasons), where="handoff")
         self.decision = decision
