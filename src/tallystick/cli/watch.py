@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ def watch(
         if once:
             last = next(looks)
             if not json:
-                console.stdout().print(_drawn(last))
+                _paper().print(_drawn(last))
         elif json:
             for last in looks:  # noqa: B007 - the last one is printed
                 pass
@@ -103,16 +104,21 @@ def _looks(store: Store, run: str) -> Iterator[_Look]:
         time.sleep(POLL)
 
 
+def _paper() -> Console:
+    """Return what a panel is drawn on; lines are wrapped inside it, not by the terminal."""
+    return Console(file=sys.stdout, highlight=False)
+
+
 def _live(looks: Iterator[_Look]) -> _Look:
     """Draw every look, in place on a terminal and one under the other elsewhere; return the last."""
-    out = console.stdout()
+    out = _paper()
     last = next(looks)
     if not out.is_terminal:
         out.print(_drawn(last))
         for last in looks:
             out.print(_drawn(last))
         return last
-    with Live(_drawn(last), console=Console(file=out.file, highlight=False), auto_refresh=False) as live:
+    with Live(_drawn(last), console=out, auto_refresh=False) as live:
         for last in looks:
             live.update(_drawn(last), refresh=True)
     return last
