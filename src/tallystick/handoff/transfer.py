@@ -114,14 +114,14 @@ def transfer(
     expected = carrier_of(view, contract, now)
     found = compare(artifact, known, expected, view.digest_at)
     said = tuple(residual) if residual is not None else None
-    given = _judged(view, contract, artifact, known, found, said, now, to)
+    given = _judged(view, contract, artifact, known, found, expected, said, now, to)
     if given.verdict is Verdict.ACCEPT:
         return Transfer(verdict="accept", decision=given, state=found.state, losses=found.losses, artifact=artifact,
                         form=known, carrier=expected)  # fmt: skip
     if repair:
         whole = with_block(artifact, known, expected, role=role)
         again = compare(whole, known, expected, view.digest_at)
-        after = _judged(view, contract, whole, known, again, said, now, to)
+        after = _judged(view, contract, whole, known, again, expected, said, now, to)
         if after.verdict is Verdict.ACCEPT:
             return Transfer(verdict="repaired", decision=given, state=found.state, losses=found.losses,
                             artifact=whole, form=known, carrier=expected)  # fmt: skip
@@ -143,12 +143,14 @@ def repair(view: View, contract: Contract, artifact: Any, *, form: str | None = 
     return with_block(artifact, known, expected, role=role)
 
 
-def _judged(view: View, contract: Contract, artifact: Any, form: Form, found: Compared,
+def _judged(view: View, contract: Contract, artifact: Any, form: Form, found: Compared, expected: Carrier,
             said: tuple[str, ...] | None, now: datetime, to: str) -> Decision:  # fmt: skip
     left = said if said is not None else found.left
     handoff = Handoff(text=prose_text(artifact, form), now=now, residual=left, carries=found.carried, to=to)
     decision = may_hand_off(view, contract, handoff)
-    own = tuple(_reasons(found, needed=bool(found.losses) or decision.verdict is not Verdict.ACCEPT))
+    # That a blocker is over has to arrive too: whoever was told of it would wait for ever, or believe anybody's word.
+    needed = bool(expected.blockers or expected.resolved) or decision.verdict is not Verdict.ACCEPT
+    own = tuple(_reasons(found, needed=needed))
     if not own:
         return decision
     return Decision(

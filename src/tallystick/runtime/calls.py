@@ -20,12 +20,15 @@ from tallystick.errors import InputError, LedgerError
 from tallystick.gates.act import may_act
 from tallystick.gates.doubt import why_in_doubt
 from tallystick.gates.settle import status_query
+from tallystick.handoff import Form
+from tallystick.handoff.controls import CODES
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict
 from tallystick.model.events import Blob, Intent, Receipt, args_digest
 from tallystick.model.proposal import Call
 from tallystick.runtime.blocking import lift_expired
 from tallystick.runtime.bounds import OF_CALLS, OWN, Bounds, fingerprint, why_stuck
+from tallystick.runtime.controls import Asked, Control, check
 from tallystick.runtime.copies import copied
 from tallystick.runtime.drivers import Steps, Wait, Write
 from tallystick.runtime.execution import Execution, Ran
@@ -42,7 +45,7 @@ from tallystick.view import ReceiptRecord, effect_of
 
 MAX_QUERIES: Final = 3
 """Status queries made for one proposal before it is answered with what is still in doubt."""
-RUNTIME_CODES: Final = OF_CALLS | {"args.not_json", "args.secret", "args.signature", "tool.unknown"}
+RUNTIME_CODES: Final = OF_CALLS | CODES | {"args.not_json", "args.secret", "args.signature", "tool.unknown"}
 """Codes of recorded refusals that the runtime itself makes; every other recorded decision is a gate's."""
 
 
@@ -57,6 +60,7 @@ class Ticket:
     answer: Outcome | None = None
     running: Future[None] | None = None
     query: Proposal | None = None
+    lookup: tuple[Control, Asked] | None = None
     fence: Callable[[], None] | None = None
 
 
@@ -82,6 +86,8 @@ class Calls:
         self.patience = patience
         self.end = end
         self.timeout: float | None = None
+        self.controls: tuple[Control, ...] = ()
+        self.received: tuple[Any, Form] | None = None  # the artifact this tenure took last
         self.receipts = Receipts(journal, contract, key)
         self.running: dict[str, Future[None] | None] = {}  # calls at work; a future once another call waits for one
         self.active: dict[str, ReferenceType[Ticket]] = {}  # calls somebody still works on: their tickets are alive
@@ -114,6 +120,9 @@ class Calls:
                 yield Wait(ticket.running, self.patience - waited)
                 spent = (self.journal.clock() - started).total_seconds()
                 waited = waited + max(spent, 0.0) if ticket.running.done() else self.patience
+            elif ticket.lookup is not None:
+                control, asked = ticket.lookup
+                proposal.answers[control.name] = yield Write(partial(control.ask, asked))
             elif ticket.query is not None:
                 queries -= 1
                 yield from self.steps(ticket.query, queries=0)
@@ -217,9 +226,18 @@ class Calls:
         if decision.verdict is Verdict.ADMIT:
             fn = proposal.fn or self.tools.get(proposal.tool)
             problem = _cannot_run(proposal, fn, tool)
+            used: tuple[str, ...] = ()
+            if problem is None and self.controls and not proposal.own:
+                write = tool is None or effect_of(tool, call.args) == "write"
+                checked = check(self.controls, view, self.contract, call, write=write, received=self.received,
+                                answers=proposal.answers)  # fmt: skip
+                if checked.lookup is not None:
+                    ticket.lookup = checked.lookup
+                    return
+                problem, used = checked.refusal, checked.approvals
             if problem is None:
                 assert fn is not None
-                self._intend(proposal, ticket, call, kept, raw, decision, fn)
+                self._intend(proposal, ticket, call, kept, raw, decision, fn, used)
                 return
             decision = problem
         elif not final and decision.codes == ("effect.in_flight",):
@@ -255,14 +273,15 @@ class Calls:
         raw: Blob | None,
         decision: Decision,
         fn: Callable[..., Any],
+        used: tuple[str, ...] = (),
     ) -> None:
         view = self.journal.view
         tool = self.contract.tools.get(proposal.tool)
         write = tool is None or effect_of(tool, call.args) == "write"
-        used: tuple[str, ...] = ()
         if view.approvals:
             basis = set(decision.basis)
-            used = tuple(r.body.id for r in view.approvals_of(call.tool) if r.digest in basis)
+            spent = (r.body.id for r in view.approvals_of(call.tool) if r.digest in basis)
+            used = tuple(dict.fromkeys((*spent, *used)))
         ticket.call_id = f"c{len(view.calls) + 1}"
         self.active[ticket.call_id] = ref(ticket)
         at = stamp(call.now)

@@ -26,6 +26,7 @@ from tallystick.model.events import SEMANTICS, Started, Tenure
 from tallystick.progress import Encoding
 from tallystick.runtime.blocking import take_over
 from tallystick.runtime.bounds import Bounds, Limits
+from tallystick.runtime.controls import Control, controls_in
 from tallystick.runtime.heartbeat import Heartbeat
 from tallystick.runtime.journal import RUNTIME, Clock, Journal
 from tallystick.runtime.known import count_in, seconds_in, tools_in, typed
@@ -160,6 +161,8 @@ class Guard:
         holder: who holds the leases, for people; default host and process id.
         sign_with: Ed25519 key, or the path of its PEM file, that signs the certificate of each run that ends CERTIFIED
             (`Finish.envelope`). None signs nothing; `tallystick certificate` can sign later.
+        controls: endpoint controls asked before a consequential call that the act gate admits (`runtime.controls`):
+            visible authorisation, a permission lookup, a human's approval. Default: the act gate alone.
 
     Raises:
         ContractError: the contract is invalid: a run under an invalid contract is never started.
@@ -190,6 +193,7 @@ class Guard:
         ids: Callable[[], str] | None = None,
         holder: str | None = None,
         sign_with: Ed25519PrivateKey | str | os.PathLike[str] | None = None,
+        controls: Iterable[Control] | Control = (),
     ) -> None:
         count_in("refusal_budget", refusal_budget)
         count_in("same_refusal_limit", same_refusal_limit)
@@ -206,6 +210,7 @@ class Guard:
             seconds_in("timeout", timeout, or_none="wait for ever")
         self.contract = _contract(contract)
         self.signer = _signer(sign_with)
+        self.controls = controls_in(controls)
         self.tools = tools_in(self.contract, tools if tools is not None else {})
         self._owns_store = ledger is None or isinstance(ledger, (str, os.PathLike))
         self.store: Store

@@ -141,15 +141,18 @@ class Handing(Statements):
         with self._journal.lock:
             self._open()
             if source is None or source.view.run == self._journal.run:
-                return self._pass(
+                found = self._pass(
                     Received, artifact, to=to, sender=sender, form=form, residual=None, repair=repair, role=role
                 )
+                self._took(found)
+                return found
             now = self._journal.clock()
             found = transfer(
                 source.view, source.contract, artifact, now=now, form=form, to=to, repair=repair, role=role
             )
             self._record(Received, artifact, found, to, sender, None, now, repair, role, source.view.run)
             take_over(self._journal, source.view)
+            self._took(found)
             return found
 
     def compact(
@@ -218,6 +221,10 @@ class Handing(Statements):
         )  # fmt: skip
         self._record(kind, artifact, found, to, sender, residual, now, repair, role, "")
         return found
+
+    def _took(self, found: Transfer) -> None:
+        if found.accepted:
+            self._calls.received = (found.artifact, found.form)
 
     def _record(
         self,

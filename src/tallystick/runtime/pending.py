@@ -7,7 +7,10 @@ from typing import Any, Final
 
 from tallystick.contracts.types import Contract
 from tallystick.gates.act import may_act
-from tallystick.model.decision import Decision, decision_of
+from tallystick.gates.answers import Met
+from tallystick.gates.approval import approval_of
+from tallystick.handoff.controls import NEEDS_APPROVAL
+from tallystick.model.decision import Decision, Verdict, decision_of
 from tallystick.model.events import args_digest
 from tallystick.model.proposal import Call
 from tallystick.view import View
@@ -16,7 +19,7 @@ from tallystick.view.state import when
 
 DENIED: Final = "approval.denied"
 WAITING: Final = frozenset({"approval.missing", "approval.expired", "approval.consumed", "approval.other_args",
-                            "approval.untrusted", "condition.open", DENIED})  # fmt: skip
+                            "approval.untrusted", "condition.open", NEEDS_APPROVAL, DENIED})  # fmt: skip
 """Reasons only a principal can reverse. A denial is one: a later decision about the call counts."""
 
 
@@ -66,6 +69,15 @@ def awaits_principal(view: View, contract: Contract, decision: Decision) -> bool
     return bool(here)
 
 
+def _held(view: View, call: Call, decision: Decision) -> Decision:
+    """Return where the approval an endpoint control asked for stands now."""
+    role = next(r.where for r in decision.reasons if r.code == NEEDS_APPROVAL)
+    answer = approval_of(view, call, role, role)
+    if isinstance(answer, Met):
+        return Decision(verdict=Verdict.ADMIT)
+    return Decision(verdict=Verdict.HOLD, reasons=answer.reasons)
+
+
 def pending(view: View, contract: Contract) -> tuple[Pending, ...]:
     """Return the newest refusal of each call that a principal alone can let through, and that would still be refused.
 
@@ -85,6 +97,9 @@ def pending(view: View, contract: Contract) -> tuple[Pending, ...]:
         call = Call(tool=body.tool, args=args, now=now, wish=body.wish)
         sha256 = args_digest(args)
         again = may_act(view, contract, call)
+        if again.verdict is Verdict.ADMIT and NEEDS_APPROVAL in decision.codes:
+            # An endpoint control holds it: the gate has nothing against the call, and a principal still has to say so.
+            again = _held(view, call, decision)
         if not again.codes or not WAITING.issuperset(again.codes):
             found.pop((body.tool, sha256), None)
             continue

@@ -10,6 +10,7 @@ from typing import Any
 
 from tallystick.contracts.types import Tool
 from tallystick.errors import InputError
+from tallystick.handoff.controls import Permission
 from tallystick.model import jsontext
 from tallystick.model.canonical import canonical, digest
 from tallystick.model.decision import Decision
@@ -50,6 +51,7 @@ class Proposal:
     complete: bool = True
     own: bool = False  # the runtime's status query: refused, it says nothing about whether the agent is stuck
     tries: set[str] = field(default_factory=set)  # doubts a status query was already made for
+    answers: dict[str, Permission] = field(default_factory=dict)  # of permission lookups made, by control
 
 
 def exact_args(args: object, args_text: str | None) -> tuple[dict[str, Any], str, str | None, dict[str, Any]]:

@@ -87,6 +87,7 @@ class Run(Handing):
         )
         self._registered = self._calls.tools
         self._calls.timeout = guard.timeout
+        self._calls.controls = guard.controls
         self._closing = Closing(guard, journal, contract, self._calls, bounds, self)
         self._turns = Turns(self, guard.stop_policy, self._end_locked)
         self._writer: ThreadPoolExecutor | None = None
