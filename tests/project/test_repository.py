@@ -101,11 +101,11 @@ def test_every_dependency_is_pinned_without_addresses_or_hashes() -> None:
     assert names - {"tallystick"} <= pinned.keys()
 
 
-def test_the_extras_are_the_six_and_all() -> None:
-    """`all` is always the six together."""
+def test_the_extras_are_the_seven_and_all() -> None:
+    """`all` is always the seven together."""
     extras = project()["project"]["optional-dependencies"]
-    assert set(extras) == {"evals", "local", "mcp", "otel", "pydantic-ai", "tau2", "all"}
-    assert extras["all"] == ["tallystick[evals,local,mcp,otel,pydantic-ai,tau2]"]
+    assert set(extras) == {"evals", "langchain", "local", "mcp", "otel", "pydantic-ai", "tau2", "all"}
+    assert extras["all"] == ["tallystick[evals,langchain,local,mcp,otel,pydantic-ai,tau2]"]
 
 
 def test_every_package_is_in_the_layers() -> None:
