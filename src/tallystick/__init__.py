@@ -5,7 +5,9 @@ The names here are what the package promises to keep; everything else may change
 
 from tallystick.contracts.types import Principal, Task
 from tallystick.errors import ContractError, InputError, LeaseHeldError, LedgerError, TallystickError
+from tallystick.handoff import Transfer
 from tallystick.model.proposal import Claim
+from tallystick.runtime.blocking import Shown
 from tallystick.runtime.guard import Guard
 from tallystick.runtime.lost import LostAnswer
 from tallystick.runtime.outcome import Finish, Outcome, Refusal, RefusedError
@@ -28,7 +30,9 @@ __all__ = [
     "Refusal",
     "RefusedError",
     "Run",
+    "Shown",
     "TallystickError",
     "Task",
     "ToolResult",
+    "Transfer",
 ]

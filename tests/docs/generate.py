@@ -15,6 +15,7 @@ import tallystick
 from tallystick.certificates.schema import schema_text
 from tallystick.cli.app import app
 from tallystick.evals.lifecycle.survey import page as survey_page
+from tallystick.handoff import Carrier
 from tallystick.model.events import Event
 from tallystick.model.proposal import StopOutcome
 from tallystick.runtime.outcome import Status
@@ -60,6 +61,7 @@ def pages() -> dict[Path, str]:
         folder / "api.md": api_page(),
         folder / "events.schema.json": events_schema(),
         folder / "certificate.schema.json": schema_text(),
+        folder / "carrier.schema.json": carrier_schema(),
         ROOT / "docs" / "explanation" / "who-ends-the-loop.md": NOTE + survey_page(),
     }
 
@@ -70,6 +72,16 @@ def events_schema() -> str:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An event of a tallystick ledger",
         **msgspec.json.schema(Event),
+    }
+    return json.dumps(schema, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def carrier_schema() -> str:
+    """JSON Schema (2020-12) of a carrier's typed data, as its types say it."""
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What travels beside an artifact: the carrier of a run's open blockers",
+        **msgspec.json.schema(Carrier),
     }
     return json.dumps(schema, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 

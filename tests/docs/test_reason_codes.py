@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CODE = re.compile(r"(?!tallystick\.)[a-z]+\.(?!(?:json|jsonl|yaml|md|py|db)\Z)[a-z_]+")
 """A code, and no name of a file or module."""
 ROW = re.compile(r"^\| `([a-z]+\.[a-z_]+)` \| (.+) \|$", re.MULTILINE)
-LAYERS = ("gates", "view", "certificates", "prose", "runtime", "audit", "traces")
+LAYERS = ("gates", "view", "certificates", "prose", "handoff", "runtime", "audit", "traces")
 OF_VERDICTS = {"act.hold", "act.refuse", "act.return_recorded", "act.reconcile"}
 """Built from the verdict, so no literal in the source."""
 
