@@ -9,6 +9,7 @@ import pytest
 
 from tallystick import Guard, Principal, Run
 from tallystick.ledger.keys import public_bytes, signing_key
+from tallystick.runtime.controls import human_approval
 from tests.cli.conftest import Cli
 from tests.handoff.desk import CONTRACT, Desk, blocked
 
@@ -84,3 +85,20 @@ def test_an_artifact_is_compared_with_the_record(cli: Cli, run: Run, ledger: Pat
     assert "block absent, repaired" in cli("show", ledger).out
     assert cli("recheck", ledger).code == 0
     assert cli("blockers", ledger, "--form", "text").code == 2
+
+
+def test_a_call_an_endpoint_control_holds_is_approved_on_the_command_line(
+    cli: Cli, ledger: Path, desk: Desk, tmp_path: Path
+) -> None:
+    ann = Principal(id="ann", role="security", public_key=public_bytes(signing_key(tmp_path / "ann.pem")))
+    with Guard(CONTRACT, ledger, tools=desk.tools(), controls=human_approval(role="security")) as guard:
+        run = guard.run(run_id="r2", principals=ann)
+        assert run.call("share_file", DOC).refused
+        run.suspend()
+    (held,) = cli("approve", ledger, "--json").json["pending"]
+    assert (held["tool"], held["codes"]) == ("share_file", ["approval.missing"])
+    assert cli("approve", ledger, held["number"], "--key", tmp_path / "ann.pem").code == 0
+    assert cli("approve", ledger, "--json").json["pending"] == []
+    with Guard(CONTRACT, ledger, tools=desk.tools(), controls=human_approval(role="security")) as guard:
+        assert guard.resume("r2").call("share_file", DOC).ran
+    assert cli("recheck", ledger).code == 0

@@ -265,9 +265,21 @@ def test_a_block_with_a_blocker_left_out_is_edited(run: Run) -> None:
     carrier = carrier_from(value)
     assert carrier is not None
     found = run.receive("\n".join(render(carrier)), repair=False)
-    assert found.verdict == "reject"
+    assert (found.verdict, found.state) == ("reject", "edited")
     assert {loss.blocker for loss in found.losses} == {"b2"}
     assert "condition.not_carried" in found.decision.codes
+
+
+def test_a_block_that_says_a_blocker_was_resolved_is_believed_about_nothing(run: Run) -> None:
+    blocked(run)
+    value = run.carrier().to_json()
+    event = value["blockers"].pop()["event"]
+    value["resolved"] = [{"id": "b1", "how": "resolved", "by": "sec", "event": event, "lifted": "ab" * 32}]
+    carrier = carrier_from(value)
+    assert carrier is not None
+    found = run.receive("\n".join(render(carrier)), repair=False)
+    assert (found.state, found.preserved) == ("edited", False)
+    assert run.call("open_document", DOC).decision.codes == OPEN
 
 
 def test_a_block_from_a_point_the_record_does_not_have_is_edited(run: Run) -> None:
@@ -316,6 +328,18 @@ def test_a_receiver_that_writes_nothing_compares_with_the_ledger_alone(run: Run,
     assert receive(sent, run, now=clock()).state == "complete"
     assert receive("go on", run.view, now=clock(), repair=False).state == "absent"
     assert run.view.upto == before
+
+
+def test_a_prerequisite_that_a_receipt_about_anything_would_show_is_refused(run: Run) -> None:
+    with pytest.raises(InputError, match="about any resource would resolve it"):
+        run.block("b", "open_document", until=SHOWN)
+    with pytest.raises(InputError, match="no resource as its target"):
+        run.block("b", "open_document", entity=EntityRef("resource", "X"),
+                  until=Shown(tool="search", values={"/x": 1}))  # fmt: skip
+    for bad in (Shown(tool="nobody", values={"/x": 1}), Shown(tool="get_approval", values={}),
+                Shown(tool="get_approval", values={"x": 1})):  # fmt: skip
+        with pytest.raises(InputError):
+            run.block("b", "open_document", entity=EntityRef("resource", "X"), until=bad)
 
 
 def test_what_is_asked_of_the_gate_is_checked(run: Run) -> None:

@@ -6,12 +6,12 @@ whatever the words around it say; only an artifact without any block is left to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from tallystick.handoff.carrier import BOUND, FIELDS, Blocker, Carrier, blocker_lines, render, text_lines
 from tallystick.handoff.forms import Block, Form, blocks
+from tallystick.view import View
 
 State = Literal["complete", "partial", "edited", "foreign", "stale", "absent"]
 """complete: says what the ledger says · partial: pieces of a rendering are gone · edited: it says something else ·
@@ -68,18 +68,17 @@ def preserved(state: State, losses: tuple[Loss, ...]) -> bool | None:
     return None if state == "absent" else state == "complete" or (state == "stale" and not losses)
 
 
-def compare(
-    artifact: Any, form: Form, expected: Carrier, head_at: Callable[[int], str | None] | None = None
-) -> Compared:
+def compare(artifact: Any, form: Form, expected: Carrier, view: View | None = None) -> Compared:
     """Return how the blocks of an artifact stand against `expected`, the carrier of the record as it is now.
 
-    `head_at` tells the digest of the event of a number (`View.digest_at`), which binds older blocks to the ledger too.
+    With the record's `view`, what a block says of an earlier point is held to the record too: its head, what was open
+    then, and the events it says ended a blocker.
     """
     found = blocks(artifact, form)
     if not found:
         losses = tuple(Loss(blocker=b.id, field=f, how="missing") for b in expected.blockers for f in FIELDS)
         return Compared(state="absent", losses=losses, carried=())
-    judged = [(_state(block, expected, head_at), block) for block in found]
+    judged = [(_state(block, expected, view), block) for block in found]
     state, block = max(judged, key=lambda one: _WORST.index(one[0]))
     losses = _losses(block, state, expected)
     lost = {loss.blocker for loss in losses}
@@ -93,7 +92,7 @@ def compare(
     )
 
 
-def _state(block: Block, expected: Carrier, head_at: Callable[[int], str | None] | None) -> State:
+def _state(block: Block, expected: Carrier, view: View | None) -> State:
     carrier = block.carrier
     if carrier is None:
         return "partial" if _known(block.lines, expected) else "edited"
@@ -102,8 +101,8 @@ def _state(block: Block, expected: Carrier, head_at: Callable[[int], str | None]
     if not block.whole:
         # A line that says something else, rather than lines that are gone.
         return "partial" if set(block.lines) <= set(render(carrier)) else "edited"
-    if head_at is not None and head_at(carrier.seq) != carrier.head:
-        return "edited"  # it speaks of a point the record does not have
+    if view is not None and not _of_record(carrier, view):
+        return "edited"
     return _against(carrier, expected)
 
 
@@ -112,6 +111,20 @@ def _known(lines: tuple[str, ...], expected: Carrier) -> bool:
     heads = tuple(line.partition("|")[0] for line in text_lines(expected))
     same = set(text_lines(expected))
     return all(line in same for line in lines if "|" in line and line.partition("|")[0] in heads)
+
+
+def _of_record(carrier: Carrier, view: View) -> bool:
+    """Whether a block could have been made by this record at the point it names."""
+    if view.digest_at(carrier.seq) != carrier.head:
+        return False  # it speaks of a point the record does not have
+    said = {b.event for b in carrier.blockers} | {r.event for r in carrier.resolved}
+    if any(r.seq <= carrier.seq and r.digest not in said for r in view.conditions.values()):
+        return False  # it says nothing of a blocker that was raised before it
+    ended = {r.digest: r.lifted_digest for r in view.conditions.values()}
+    return all(
+        r.event in ended and (r.lifted == ended[r.event] or view.has_event(r.lifted, carrier.seq))
+        for r in carrier.resolved
+    )
 
 
 def _against(carrier: Carrier, expected: Carrier) -> State:

@@ -9,7 +9,7 @@ approval); how each decides is ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -55,7 +55,7 @@ def visible_in(
     blockers: Iterable[str],
     *,
     hardness: Hardness,
-    head_at: Callable[[int], str | None] | None = None,
+    view: View | None = None,
 ) -> Decision:
     """Return whether what an executor received shows that the blockers of an action are resolved. Pure.
 
@@ -69,12 +69,12 @@ def visible_in(
         record: what the record says now (`carrier_of`).
         blockers: ids of the blockers of the action; without any, nothing has to be visible.
         hardness: soft or hard.
-        head_at: as for `compare`.
+        view: the record, as for `compare`.
     """
     wanted = tuple(dict.fromkeys(blockers))
     if not wanted:
         return _ADMIT
-    found = compare(artifact, form, record, head_at)
+    found = compare(artifact, form, record, view)
     carried = next((b.carrier for b in blocks(artifact, form) if b.whole), None)
     shown = {r.id for r in carried.resolved} if carried is not None and found.state in ("complete", "stale") else set()
     still = {b.id for b in carried.blockers} if carried is not None else set()

@@ -112,7 +112,7 @@ def transfer(
     """
     known = form_of(artifact, form)
     expected = carrier_of(view, contract, now)
-    found = compare(artifact, known, expected, view.digest_at)
+    found = compare(artifact, known, expected, view)
     said = tuple(residual) if residual is not None else None
     given = _judged(view, contract, artifact, known, found, expected, said, now, to)
     if given.verdict is Verdict.ACCEPT:
@@ -120,7 +120,7 @@ def transfer(
                         form=known, carrier=expected)  # fmt: skip
     if repair:
         whole = with_block(artifact, known, expected, role=role)
-        again = compare(whole, known, expected, view.digest_at)
+        again = compare(whole, known, expected, view)
         after = _judged(view, contract, whole, known, again, expected, said, now, to)
         if after.verdict is Verdict.ACCEPT:
             return Transfer(verdict="repaired", decision=given, state=found.state, losses=found.losses,
@@ -138,7 +138,7 @@ def repair(view: View, contract: Contract, artifact: Any, *, form: str | None = 
     """
     known = form_of(artifact, form)
     expected = carrier_of(view, contract, now)
-    if compare(artifact, known, expected, view.digest_at).state == "complete":
+    if compare(artifact, known, expected, view).state == "complete":
         return artifact
     return with_block(artifact, known, expected, role=role)
 

@@ -104,7 +104,7 @@ def blockers_of(view: View, contract: Contract, now: datetime | None = None) -> 
     return tuple(found)
 
 
-def rows_of(contract: Contract, until: Shown, entity: EntityRef | None) -> list[list[str]]:
+def rows_of(contract: Contract, until: Shown, entity: EntityRef | None, args: Mapping[str, Any]) -> list[list[str]]:
     """Return what an event keeps of `until`.
 
     Raises:
@@ -119,6 +119,9 @@ def rows_of(contract: Contract, until: Shown, entity: EntityRef | None) -> list[
     if entity is not None and not any(target.kind == entity.kind for target in tool.target):
         raise InputError(f"a call of `{until.tool}` has no {entity.kind} as its target, so no receipt of it can speak "
                          f"of {entity}", where=where, fix="a tool whose `target` is that kind of entity")  # fmt: skip
+    if entity is None and tool.target and not args:
+        raise InputError(f"a receipt of `{until.tool}` about any {tool.target[0].kind} would resolve it", where=where,
+                         fix="raise it for one entity, or for the arguments it is about")  # fmt: skip
     if not until.values:
         raise InputError("nothing is to be shown", where=where, fix="a JSON Pointer and the value that must be there")
     rows: list[list[str]] = []

@@ -190,7 +190,7 @@ def controlled(
         nothing: tuple[Any, Form] = ("", "text")
         artifact, form = received or nothing
         record = carrier_of(view, contract, call.now)
-        return visible_in(artifact, form, record, names, hardness=control.hardness, head_at=view.digest_at), None
+        return visible_in(artifact, form, record, names, hardness=control.hardness, view=view), None
     if control.role is not None:
         return approved(view, call, control.role)
     return looked_up(permission or Permission(allow=None)), None

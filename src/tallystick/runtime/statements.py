@@ -178,7 +178,7 @@ class Statements:
                 prerequisite=prerequisite, authority=authority, fallback=fallback, operation=operation, by=by,
                 expires=UNSET if expires is None else stamp(instant_in("expires", expires)),
                 evidence=list(shown) or UNSET,
-                until=UNSET if until is None else rows_of(self._contract, until, entity),
+                until=UNSET if until is None else rows_of(self._contract, until, entity, args or {}),
             ),
             HOST,
         )  # fmt: skip

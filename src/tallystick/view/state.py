@@ -138,6 +138,10 @@ class State:
         """Return the digest of the event of this number, or None where the record has none."""
         return self._digests[seq - 1] if 0 < seq <= len(self._digests) else None
 
+    def has_event(self, digest: str, upto: int) -> bool:
+        """Return whether one of the first `upto` events has this digest."""
+        return digest in self._digests[:upto]
+
     def receipt(self, ref: str) -> ReceiptRecord | None:
         """Return the receipt named by its minted id, by a native call id, or by `native#n` for the n-th occurrence."""
         found = self.index.receipt_by_id.get(ref)
