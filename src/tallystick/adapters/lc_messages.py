@@ -92,7 +92,7 @@ def lacks_block(run: Run, rows: Sequence[Mapping[str, Any]]) -> bool:
     if run.status is not None:
         return False
     carrier = run.carrier()
-    found = compare(rows, "messages", carrier, run.view.digest_at)
+    found = compare(rows, "messages", carrier, run.view)
     return found.state != "complete" and (found.state != "absent" or bool(carrier.blockers))
 
 
