@@ -113,7 +113,7 @@ def lossy(messages: Sequence[BaseMessage]) -> str:
 
 def whole(run: Run, messages: Sequence[BaseMessage]) -> bool:
     """Whether the record's block, complete, is among the messages a model was shown."""
-    return compare(rows_of(messages), "messages", run.carrier(), run.view.digest_at).state == "complete"
+    return compare(rows_of(messages), "messages", run.carrier(), run.view).state == "complete"
 
 
 def team(run: Run, desk: Desk, handoff: Any, reviewer: Any, executor: Any, *middleware: Any) -> Any:
