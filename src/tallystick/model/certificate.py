@@ -198,7 +198,7 @@ def lexical(value: Any, type_: Type | None = None) -> Any:
 
 
 def _digits(number: Decimal) -> str:
-    return plain(number if number else number.copy_abs())  # there is no `-0`
+    return plain(number or number.copy_abs())  # there is no `-0`
 
 
 def value_of(type_: Type, stated: Any) -> Any:
