@@ -15,7 +15,8 @@ does to an accepted text, and callbacks (traces, `astream_events`), which see wh
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from tallystick.adapters.ended import RunEndedError
@@ -31,8 +32,8 @@ try:
     from langchain.agents.middleware import AgentMiddleware, hook_config
     from langchain.agents.middleware.types import ModelRequest, ModelResponse
     from langchain.agents.structured_output import ToolStrategy
-    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+    from langchain_core.runnables.config import ensure_config, var_child_runnable_config
     from langgraph.constants import TAG_NOSTREAM
     from langgraph.prebuilt.tool_node import ToolCallRequest
 
@@ -140,7 +141,8 @@ class GuardedAgent(AgentMiddleware[Any, Any, Any]):
     ) -> ModelResponse[Any]:
         """Hold the model's last word until the stop gate's verdict."""
         self._gate.register(request.tools)
-        response = handler(self._prepared(request))
+        with self._held():
+            response = handler(self._prepared(request))
         word = _last_word(response)
         if word is None:
             return response
@@ -157,7 +159,8 @@ class GuardedAgent(AgentMiddleware[Any, Any, Any]):
     ) -> ModelResponse[Any]:
         """As `wrap_model_call`, without blocking the event loop."""
         self._gate.register(request.tools, asynchronous=True)
-        response = await handler(self._prepared(request))
+        with self._held():
+            response = await handler(self._prepared(request))
         word = _last_word(response)
         if word is None:
             return response
@@ -169,7 +172,7 @@ class GuardedAgent(AgentMiddleware[Any, Any, Any]):
         return self._after(response, word, finish)
 
     def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """Return the request with what this agent was refused, which is not in the state, and out of the streams."""
+        """Return the request with what this agent was refused, which is not in the state."""
         left: list[BaseMessage] = list(request.messages)
         rows = rows_of(left)
         if lacks_block(self.run, rows):
@@ -181,15 +184,19 @@ class GuardedAgent(AgentMiddleware[Any, Any, Any]):
         for message in left:
             messages.extend(self._refused.get(message.id or "", []))
             messages.append(message)
-        request = request.override(messages=messages)
-        if not self.hold_text:
-            return request
-        model: Any = request.model
-        if isinstance(model, BaseChatModel):
-            quiet = model.model_copy(update={"tags": [*(model.tags or []), TAG_NOSTREAM]})
-        else:  # a model whose fields are configured per call
-            quiet = model.with_config(tags=[TAG_NOSTREAM])
-        return request.override(model=quiet)
+        return request.override(messages=messages)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Keep the tokens of one model call out of the graph's streams; the message itself comes with the state."""
+        config = ensure_config()
+        if self.hold_text:
+            config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
+        before = var_child_runnable_config.set(config)
+        try:
+            yield
+        finally:
+            var_child_runnable_config.reset(before)
 
     def _after(self, response: ModelResponse[Any], word: AIMessage, finish: Finish | None) -> ModelResponse[Any]:
         if finish is None or finish.accepted:
