@@ -148,7 +148,7 @@ def instant_in(name: str, given: object) -> datetime:
 
 def _standing(view: View, record: ConditionRecord, now: datetime | None) -> Standing:
     over = when(record.body.expires or "")
-    if now is not None and over is not None and over <= now and (record.open or record.lifted_how == "fallback"):
+    if now is not None and over is not None and over <= now and not record.over:
         return "over"  # the run's writer records it before its next decision
     if record.lifted_how == "fallback":
         return "left_aside"
@@ -163,7 +163,7 @@ def lift_expired(journal: Journal) -> None:
     Raises:
         LedgerError: the store cannot be written.
     """
-    due = [r for r in journal.view.conditions.values() if r.body.expires and (r.open or r.lifted_how == "fallback")]
+    due = [r for r in journal.view.conditions.values() if r.body.expires and not r.over]
     if not due:
         return
     now = journal.clock()

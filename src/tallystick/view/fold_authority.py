@@ -71,12 +71,9 @@ def signature_problem(state: State, body: Any, principal: str, actor: Actor) -> 
 
 def raised(state: State, body: Raised, sealed: Sealed) -> None:
     """Fold a condition that removes actions."""
+    record = ConditionRecord(sealed.event.seq, sealed.digest, body)
     if body.until:
-        state.index.conditions_shown.setdefault(body.until[0][0], []).append(
-            record := ConditionRecord(sealed.event.seq, sealed.digest, body)
-        )
-    else:
-        record = ConditionRecord(sealed.event.seq, sealed.digest, body)
+        state.index.conditions_shown.setdefault(body.until[0][0], []).append(record)
     state.conditions[body.id] = record
     state.index.conditions_by_id.setdefault(body.id, []).append(record)
     for name in body.removes:
@@ -101,7 +98,8 @@ def lifted(state: State, body: Lifted, sealed: Sealed) -> None:
             over = when(record.body.expires)
             if over is None or at is None or at < over:
                 continue  # its time is not over yet, whoever says so
-        if record.open or (decided and record.lifted_how == "fallback"):
+        # What was left aside, or satisfied by a receipt, can still be ended for good: by its authority, or by its time.
+        if record.open or (not record.over and (decided or (body.how == "expired" and record.body.expires))):
             record.end(body.how, body.by, sealed.digest)
             state.evidence_seq = sealed.event.seq
 
@@ -109,7 +107,7 @@ def lifted(state: State, body: Lifted, sealed: Sealed) -> None:
 def operation(state: State, body: OperationClosed, sealed: Sealed) -> None:
     """Fold the end of a named operation; conditions limited to it end."""
     for record in (r for several in state.index.conditions_by_id.values() for r in several):
-        if record.open and record.body.operation == body.operation:
+        if not record.over and record.body.operation == body.operation:
             record.end("operation_closed", body.operation, sealed.digest)
             state.evidence_seq = sealed.event.seq
 

@@ -28,7 +28,7 @@ def receipt(state: State, sealed: Sealed) -> None:
     if found.call is None:
         return
     for record in state.index.conditions_shown.get(found.call.tool, ()):
-        if not (record.open or record.shown is not None or record.lifted_how == "fallback"):
+        if record.over:
             continue  # its authority, or its end, decided already
         if not speaks_of(record, found):
             continue

@@ -138,9 +138,15 @@ class ConditionRecord:
     shown: ReceiptRecord | None = None
     shown_until: datetime | None = None
 
+    @property
+    def over(self) -> bool:
+        """Whether it is over for good: not merely left aside, and not ended by evidence that may be taken back."""
+        return not self.open and self.lifted_how != "fallback" and self.shown is None
+
     def end(self, how: str, by: str, digest: str) -> None:
         """It holds no longer."""
         self.open, self.lifted_how, self.lifted_by, self.lifted_digest = False, how, by, digest
+        self.shown = self.shown_until = None
 
 
 @dataclass(slots=True)
