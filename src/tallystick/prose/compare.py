@@ -50,8 +50,10 @@ def comparison(case: Case) -> Ground | None:
 
 
 _NOT_DONE: Final = re.compile(
-    r"\b(?:no|without|not|never|haven['\u2019]t|didn['\u2019]t|wasn['\u2019]t|weren['\u2019]t)\b(?P<what>[^,.;]*?)"
-    r"\b(?P<verb>used|applied|taken|made|redeemed|charged|cancell?ed|changed|booked|processed|issued|added|removed|sent)\b",
+    r"\b(?:no|without|not|never|haven['\u2019]t|didn['\u2019]t|wasn['\u2019]t|weren['\u2019]t|hasn['\u2019]t)\b(?P<what>[^,.;]*?)"
+    r"\b(?P<verb>used|applied|taken|made|redeemed|charged|cancell?ed|changed|booked|processed|issued|added|removed|sent)\b"
+    r"|\bdid(?:n['\u2019]t|\W{1,4}not)\W{1,4}(?P<base>add|change|cancel|book|process|issue|remove|send|apply|redeem"
+    r"|make|swap|touch|submit|place|update|modify|charge)\b",
     re.IGNORECASE,
 )
 
@@ -61,7 +63,7 @@ def not_done(case: Case) -> Ground | None:
     found = _NOT_DONE.search(case.setting.span)
     if found is None:
         return None
-    topic = (stems_of(found["what"]) | {stem(found["verb"])}) - GENERIC
+    topic = (stems_of(found["what"] or "") | {stem(found["verb"] or found["base"])}) - GENERIC
     for call in case.record.calls:
         if not call.reads and call.came == "ok" and topic & key_stems(call.call.tool):
             about = [f for f in case.record.facts if f.call is call]
@@ -113,7 +115,7 @@ def unchanged(case: Case) -> Ground | None:
             kept = [f for f in args if f.key in history and f.value == history[f.key][-1].value]
             if kept and len(kept) * 2 >= len([f for f in args if f.key in history]):
                 return Ground(True, tuple(kept[:3]), derived=True)
-            return Ground(False, why="it was not read again after the change")
+            return Ground(False, why="it was not read again after the change", near=True)
         words = stems_of(case.setting.span)
         named = {k: v for k, v in both.items() if (key := v[0].stems - GENERIC) and key & words}
         changed = [k for k, (a, b) in (named or both).items() if a.value != b.value]

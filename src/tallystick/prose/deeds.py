@@ -15,7 +15,7 @@ from tallystick.prose.words import key_stems, stem, stemmed, tokens_of, widened
 
 _DONE: Final = re.compile(
     r"\b(?:I|we)(?:['\u2019]ve| have)?(?: (?:now|just|also|already|successfully|gone ahead and|went ahead and))* "
-    r"(?P<a>[a-z-]+(?:ed|t|id|ought)|made|set|put|sent|paid)\b"
+    r"(?P<a>[a-z-]+(?:ed|t|id|ought)|made|set|put|sent|paid|re-ran|ran)\b"
     r"|\b(?:has|have|is|are|was|were)(?: now| just| also| already| successfully)* (?:been )?"
     r"(?:now |also |fully |successfully )*"
     r"(?P<b>[a-z]+ed|set|sent|paid)\b"
@@ -24,13 +24,18 @@ _DONE: Final = re.compile(
     re.IGNORECASE,
 )
 _LOOKED: Final = frozenset(
-    {"check", "double-check", "look", "review", "verif", "search", "found", "pull", "confirm", "ran", "seen", "read"}
-)
+    {"check", "double-check", "look", "review", "verif", "search", "found", "pull", "confirm", "ran", "re-ran", "seen",
+     "read", "compar", "preview", "quot", "calculat", "recheck", "re-check", "estimat", "inspect", "evaluat"}
+)  # fmt: skip
 _SPECIFIC: Final = stemmed(STRICT) - stemmed({"confirmed", "completed", "active"})
 """Deeds that only a call which did just that can have done."""
 _KEPT: Final = stemmed(
     {"kept", "preserved", "retained", "left", "stayed", "wanted", "needed", "asked", "noticed", "made"}
 )
+
+
+_NO_DEED: Final = frozenset({"did", "not", "just", "want", "must", "might", "get", "got", "doubt", "trust", "expect"})
+"""What the pattern takes for a participle and is none."""
 
 
 def judge_deeds(case: Case, words: Words, span: str) -> None:
@@ -43,10 +48,14 @@ def judge_deeds(case: Case, words: Words, span: str) -> None:
             continue
         mine = bool(found["a"]) or (found["c"] is not None and not span[: found.start()].strip(" *-"))
         before = span[max(0, found.start() - 20) : found.start()].lower()
-        if verb in _KEPT or re.search(r"\b(?:to|must|can|will|would|should|may|could|be|getting)\W*$", before):
+        if (
+            verb in _NO_DEED
+            or verb in _KEPT
+            or re.search(r"\b(?:to|must|can|will|would|should|may|could|be|getting)\W*$", before)
+        ):
             continue
         if verb in _LOOKED or any(verb.startswith(v) for v in _LOOKED):
-            reads = [c for c in case.record.calls if c.reads and c.came == "ok"]
+            reads = [c for c in case.record.calls if (c.reads and c.came == "ok") or c.came == "preview"]
             if mine and not reads:
                 words.failed.append("nothing was read")
             elif mine:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from tallystick.prose.facts import Fact, Record
 from tallystick.prose.mentions import mentions
 from tallystick.prose.reading import Mention
-from tallystick.prose.setting import Setting
+from tallystick.prose.setting import Setting, setting_of
 from tallystick.prose.subjects import NOBODY, Subject, Subjects
 
 Verdict = Literal["supported", "derivable", "refused", "not_checkable"]
@@ -91,6 +91,11 @@ class Case:
         """The whole message."""
         return self.setting.text
 
+    def elsewhere(self, text: str, start: int, end: int) -> Case:
+        """Return the case of another span, of this message or of an earlier one, before the same record."""
+        setting = self.setting.at(start, end) if text == self.text else setting_of(text, start, end)
+        return Case(setting=setting, record=self.record, subjects=self.subjects, earlier=self.earlier, asked=self.asked)
+
     @cached_property
     def all_mentions(self) -> tuple[Mention, ...]:
         """Value mentions of the whole message."""
@@ -123,6 +128,14 @@ class Case:
             self.subjects.named(self.text, self.setting.start, self.setting.end),
         }
         return frozenset(s for s in self.tiers if s not in here)
+
+    @cached_property
+    def framed(self) -> frozenset[Subject]:
+        """Subjects that the statement's own line or what heads it names; its neighbours' are not among them."""
+        places = ((self.setting.start, self.setting.end), self.setting.sentence(), self.setting.line())
+        named = (self.subjects.named(self.text, *p) for p in (*places, *self.setting.headings()))
+        described = self.subjects.described(self.text, *self.setting.line())
+        return frozenset(s for s in (*named, described) if s)
 
     def closeness(self, fact: Fact, subject: Subject) -> int:
         """Return how surely a fact is about a subject (`Subjects.closeness`)."""

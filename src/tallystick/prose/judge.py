@@ -12,13 +12,14 @@ from functools import lru_cache
 from typing import Final
 
 from tallystick.model.trace import Trace
-from tallystick.prose import amounts, compare, deeds, derive, qualities
+from tallystick.prose import amounts, compare, deeds, derive, qualities, totals
 from tallystick.prose.facts import Record, record_of
 from tallystick.prose.grounds import Case, Ground, Judged, Receipt, receipt_of
+from tallystick.prose.likeness import Words, polarity
 from tallystick.prose.reading import Mention
 from tallystick.prose.setting import setting_of
 from tallystick.prose.subjects import Subjects
-from tallystick.prose.words import stems_of
+from tallystick.prose.words import stemmed, stems_of
 
 _OFFER: Final = re.compile(
     r"(?<!before )(?<!until )(?<!unless )\b(?:I|we)"
@@ -45,6 +46,9 @@ _ALL: Final = re.compile(
     r"|both (?:are|of)|breakdown|that['\u2019]s (?:correct|right))\b",
     re.IGNORECASE,
 )
+_KEPT: Final = re.compile(
+    r"\b(?:preserv|kept|keep|same|unchanged|retain|stay|remain|still|carr(?:y|ied) over)\w*\b", re.IGNORECASE
+)
 _BECAUSE: Final = re.compile(
     r"\b(?:because|since|due to|as a result of)\b(?P<reason>[^,]*), (?P<rest>.+)", re.IGNORECASE
 )
@@ -54,6 +58,8 @@ _VAGUE: Final = re.compile(
 _ABBREVIATIONS: Final = frozenset(
     {"ETA", "FAQ", "USD", "EUR", "GBP", "ID", "OK", "TV", "USB", "SSD", "RAM", "LED", "VIP", "PDF", "URL", "API"}
 )
+_THERE: Final = stemmed({"exist", "exists", "found", "product", "item", "order", "booking", "match", "option"})
+"""Stems of words that say no more of a thing than that it is on record."""
 _NUMERIC: Final = frozenset(
     {
         "money",
@@ -132,6 +138,14 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
     counted = [m for m in values if m.kind == "number"]
     if lines and all(len(lines) in m.numbers for m in counted):
         return _each(case, lines)
+    kept = case.setting.following_list() if _KEPT.search(span) and depth == 0 and not values else []
+    if not case.text[case.setting.end : case.setting.line()[1]].rstrip(" *_").endswith(":"):
+        kept = []
+    if kept:
+        # `Your preferences are kept:` claims each line; read again or not, none may have changed.
+        as_before = compare.unchanged(case)
+        if as_before is None or as_before.holds or as_before.near:
+            return _each(case, kept)
     if _CLOSING.search(span) and not values:
         return Judged(verdict="not_checkable", why="a closing phrase or an opinion")
     grounds: list[Ground] = []
@@ -152,8 +166,11 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
         if not ground.holds and qualities.denied_value(case, mention):
             ground = Ground(not ground.near, derived=True, why="the record does state it")
         elif not ground.holds:
-            derived = derive.number(case, mention)
-            ground = derived if derived.holds else ground
+            for follow in (derive.number, totals.worked_out, totals.restated):
+                derived = follow(case, mention)
+                if derived.holds:
+                    ground = derived
+                    break
         if not ground.holds:
             return Judged(verdict="refused", why=ground.why)
         grounds.insert(len(grounds) if mention.kind in ("id", "code") else 0, ground)  # receipts of values come first
@@ -177,20 +194,38 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
             grounds.append(outcome)
         elif rule not in (compare.comparison, compare.unchanged) or not (grounds or words.strong):
             return Judged(verdict="refused", why=outcome.why)
-    if offer and (not grounds or _OFFER.search(span)):
+    if offer and (not grounds or _offered_before(case, values)):
         return Judged(verdict="not_checkable", receipts=_receipts(grounds), why="an offer, a plan or a condition")
     facts = [f for g in grounds for f in g.facts]
+    if not grounds and not words.strong and _denial(case, words):
+        return Judged(verdict="derivable", why="what it denies stands nowhere in the record")
     if not grounds:
         known = [w for w in words.content if w in words.grounded]
         share = len(known) / len(words.content) if words.content else 1.0
         if not words.strong or share < 0.5:
             named = [s for s in case.subjects.spots(span) if s.rank >= 3]
-            if not words.content and named:
+            if named and (share == 1.0 or set(words.content) <= _THERE):
                 return Judged(verdict="supported", why="it names what is on record")
             return Judged(verdict="refused", why="no receipt says so")
     follows = asked or words.derived or any(g.derived for g in grounds)
     receipts = tuple(dict.fromkeys(receipt_of(f) for f in (*facts, *words.strong[:3])))
     return Judged(verdict="derivable" if follows else "supported", receipts=receipts, why="borne out")
+
+
+def _denial(case: Case, words: Words) -> bool:
+    """Return whether a span denies what the record knows of and nowhere affirms."""
+    span = case.setting.span
+    if not polarity(span + " ", len(span)) or compare.extreme(case) is not None or not words.content:
+        return False
+    known = [w for w in words.content if w in words.grounded]
+    named = any(s.rank >= 1 for s in case.subjects.spots(span))
+    return len(known) * 2 >= len(words.content) and (named or len(known) >= 2)
+
+
+def _offered_before(case: Case, values: list[Mention]) -> bool:
+    """Return whether a span's offer comes before its values: `in stock for $249 if you'd like` states the price."""
+    found = _OFFER.search(case.setting.span)
+    return found is not None and not (values and case.setting.start + found.start() >= values[-1].end)
 
 
 def _receipts(grounds: list[Ground]) -> tuple[Receipt, ...]:

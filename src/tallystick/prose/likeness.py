@@ -54,6 +54,23 @@ def polarity(span: str, at: int) -> bool:
     return _NEGATION.search(before[-45:]) is not None
 
 
+_GOVERNS: Final = re.compile(
+    r"(?:\b(?:no|not|non|never|without|none|zero|nothing|cannot)|n['\u2019]t)\W+(?:(?:the|a|an|any|yet|been) )?$",
+    re.IGNORECASE,
+)
+_NONE_OF: Final = re.compile(r"\b(?:no|zero|without|without any|free of|not any)\W+(?:[a-z-]+\W+)?$", re.IGNORECASE)
+
+
+def denied_at(span: str, at: int) -> bool:
+    """Return whether a denial stands right before an offset: further off it may deny a verb, not what is there."""
+    return polarity(span, at) and _GOVERNS.search(span[max(0, at - 30) : at]) is not None
+
+
+def none_of(span: str, at: int) -> bool:
+    """Return whether what stands at an offset is said to be none: `no fee`, `without any fee`, not `does not apply`."""
+    return _NONE_OF.search(span[max(0, at - 30) : at]) is not None
+
+
 def empty(value: Any) -> bool:
     """Return whether a value says no, none or nothing."""
     if (

@@ -9,7 +9,7 @@ from typing import Final
 from tallystick.prose.deeds import judge_deeds
 from tallystick.prose.facts import NAME_KEY, PREVIEWS, Fact
 from tallystick.prose.grounds import GENERAL, Case
-from tallystick.prose.likeness import Words, alike, empty, polarity, stems_of_call
+from tallystick.prose.likeness import Words, alike, denied_at, empty, none_of, polarity, stems_of_call
 from tallystick.prose.matching import read
 from tallystick.prose.reading import Mention
 from tallystick.prose.statuses import STATUS, STRICT, SWITCHED
@@ -81,7 +81,7 @@ def _near(case: Case, facts: list[Fact]) -> tuple[list[Fact], bool]:
     """
     keys = {f.key for f in facts}
     nearest = case.tiers[0]
-    sure = nearest is not NOBODY and nearest not in case.loose
+    sure = nearest in case.framed
     if sure and not any(a.startswith("place:") for s in nearest for a in s):  # noqa: SIM102 - two thoughts
         # What is on record only for others of a kind of which there are several is a look-alike.
         if not any(case.closeness(f, nearest) for f in facts):
@@ -131,11 +131,14 @@ def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span:
             words.strong.append(keep[-1])
         elif (
             keep
-            and denied
+            and denied_at(span, tokens[at][0])
             and not label
             and not any(NAME_KEY.search(f.key) or f.key in ("brand", "category") for f in keep)
         ):
             words.failed.append(f"the record does say `{phrase}`")
+        elif keep and denied:
+            for s in stems[at : at + size]:
+                words.grounded.setdefault(s, "denied")  # of what is denied further on, the record knows
         elif (
             decided
             and not keep
@@ -296,7 +299,11 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
                 words.grounded.update(dict.fromkeys(key, "switch"))
                 words.strong.append(fact)
                 words.derived = words.derived or (denied and fact.value is None)
-            elif denied or (isinstance(fact.value, bool) and (yes or _bare(case, words, key))):
+            elif (
+                no
+                or (denied and (isinstance(fact.value, bool) or any(none_of(span, said[s]) for s in key)))
+                or (isinstance(fact.value, bool) and (yes or _bare(case, words, key)))
+            ):
                 words.failed.append(f"the record says otherwise of `{fact.key}`")
         return
 

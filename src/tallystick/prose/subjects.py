@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from tallystick.prose.facts import Record, Thing
+from tallystick.prose.facts import ID_KEY, Record, Thing
 from tallystick.prose.setting import Setting
 from tallystick.prose.vocabulary import CITIES
 from tallystick.prose.words import GENERIC, STOP, key_stems, stem, tokens_of
@@ -132,9 +132,14 @@ class Subjects:
             setting: the span in its message.
             messages: texts of earlier messages, the newest first.
         """
-        places = [(setting.start, setting.end), setting.sentence(), setting.line(), *setting.headings()]
+        own = [(setting.start, setting.end), setting.sentence(), setting.line()]
         seen: set[Subject] = set()
-        for start, end in (*places, *setting.before()):
+        if not any(self.named(setting.text, *place) for place in own):
+            described = self.described(setting.text, *setting.line())
+            if described:
+                seen.add(described)
+                yield described
+        for start, end in (*own, *setting.headings(), *setting.before()):
             subject = self.named(setting.text, start, end)
             if subject and subject not in seen:
                 seen.add(subject)
@@ -167,6 +172,37 @@ class Subjects:
             partial = [s for s in chosen if not s.place]
             chosen = partial or chosen
         return frozenset(alt for s in chosen for alt in s.subject)
+
+    def described(self, text: str, start: int, end: int) -> Subject:
+        """Return whom a line describes without a name: `Enterprise economy car`, by two of its own short values."""
+        said = frozenset(stem(w) for _, _, w in tokens_of(text[start:end]))
+        best: dict[str, int] = {}
+        for thing, values in self._traits:
+            if thing.primary is None:
+                continue
+            fits = sum(1 for v in values if v <= said)
+            if fits and fits + bool((key_stems(thing.primary[0]) - GENERIC) & said) >= 2:
+                best[thing.primary[1]] = max(best.get(thing.primary[1], 0), fits)
+        most = max(best.values(), default=0)
+        chosen = [i for i, fits in best.items() if fits == most]
+        return frozenset(frozenset({i}) for i in chosen) if 0 < len(chosen) <= _MAX_GROUP else NOBODY
+
+    @cached_property
+    def _traits(self) -> list[tuple[Thing, list[frozenset[str]]]]:
+        """Objects with an id, each with the stems of its short values in words that are neither id nor name."""
+        found = []
+        for thing in self.record.things:
+            values = {
+                frozenset(stem(w) for _, _, w in tokens_of(v.replace("_", " ")))
+                for k, v in thing.fields.items()
+                if isinstance(v, str)
+                and 2 < len(v) <= 24
+                and not ID_KEY.search(str(k))
+                and not any(c.isdigit() for c in v)
+            }
+            if thing.primary is not None and values:
+                found.append((thing, [v for v in values if v]))
+        return found
 
     def closeness(self, thing: Thing, subject: Subject) -> int:
         """Return how surely an object is about a subject: 3 its own, 2 around or referred to, 1 the only one, 0 not."""
