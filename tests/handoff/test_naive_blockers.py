@@ -19,6 +19,7 @@ from tallystick.model.signing import is_signed_by
 from tallystick.model.values import EntityRef
 from tallystick.runtime.blocking import Shown
 from tallystick.runtime.principals import signed_lift
+from tallystick.view import View, fold_shown
 from tests.handoff.desk import CONTRACT, KEYS, OTHER, SEC, Clock, Desk, guarded
 
 TOOLS = ("open_document", "export_data")
@@ -191,3 +192,32 @@ def _altered(carrier: Carrier, rng: random.Random) -> Carrier | None:
     elif value["resolved"]:
         value["resolved"].pop()
     return carrier_from(value)
+
+
+def _agree(seeds: range) -> bool:
+    for seed in seeds:
+        world = World(seed)
+        for _ in range(14):
+            world.step()
+            world.run.pending()
+            events = list(world.guard.store.events(world.run.id))
+            for tool in TOOLS:
+                args = {"resource": "A", **({"rows": "all"} if tool == "export_data" else {})}
+                codes = may_act(world.run.view, CONTRACT, Call(tool=tool, args=args, now=world.clock())).codes
+                if ("condition.open" in codes) != removed(events, world.run.id, tool, args, world.clock()):
+                    return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "broken"),
+    [
+        (fold_shown, "speaks_of", lambda record, found: found.good),  # any receipt of the tool will do
+        (fold_shown, "shows", lambda body, found, at: (True, None)),  # whatever it says
+        (View, "void", lambda *_: False),  # and however much was written since
+    ],
+    ids=["another entity", "another value", "before a write"],
+)
+def test_the_twin_notices_a_planted_fault(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, broken: Any) -> None:
+    monkeypatch.setattr(where, name, broken)
+    assert not _agree(range(40))
