@@ -10,6 +10,7 @@ from typing import Final
 from tallystick.prose.derive import moment_of
 from tallystick.prose.facts import Fact
 from tallystick.prose.grounds import Case, Ground
+from tallystick.prose.likeness import empty
 from tallystick.prose.subjects import NOBODY
 from tallystick.prose.words import GENERIC, key_stems, stem, stems_of
 
@@ -71,6 +72,42 @@ def not_done(case: Case) -> Ground | None:
                 return Ground(False, why=f"`{call.call.tool}` went well")
     if not case.record.calls:
         return Ground(False, why="nothing is on record")
+    return Ground(True, derived=True)
+
+
+_ABSENT: Final = re.compile(
+    r"\b(?:there(?:['\u2019]s| is| are| was| were)? (?:also |currently )?"
+    r"(?:isn['\u2019]t|aren['\u2019]t|wasn['\u2019]t|no|not)"
+    r"|(?:don['\u2019]t|do not|didn['\u2019]t|did not|can['\u2019]t|cannot|doesn['\u2019]t|does not)"
+    r" (?:\w+ )?(?:see|find|have|show|list|include)"
+    r"|(?:found|see|has|have|shows?|lists?|with) no)\b(?: an?\b| any\b| a separate\b)? *(?P<what>[^,.;:()]+)",
+    re.IGNORECASE,
+)
+_NP_END: Final = re.compile(
+    r"\b(?:on|in|for|attached|under|to|available|that|which|from|at|with|left|of|here|and|or|is|are|currently|yet)\b"
+)
+
+
+def absent(case: Case) -> Ground | None:
+    """Return whether what is said not to be there is nowhere on record; None where nothing of the kind is said.
+
+    A field or value that has all the words of it and is neither zero nor empty is there.
+    """
+    found = _ABSENT.search(case.setting.span.replace("*", ""))
+    if found is None or not case.record.calls:
+        return None
+    what = _NP_END.split(found["what"])[0]
+    wanted = stems_of(what) - {stem(w) for w in ("separate", "additional", "specific", "visible", "future", "valid")}
+    if not wanted:
+        return None
+    for fact in case.record.facts:
+        if fact.call.came == "failed" or fact.asked or empty(fact.value):
+            continue
+        said = fact.stems | (
+            stems_of(fact.value) if isinstance(fact.value, str) and len(fact.value) < 60 else frozenset()
+        )
+        if wanted <= said and any(case.closeness(fact, s) for s in case.tiers[:3]):
+            return Ground(False, why=f"`{fact.key}` says otherwise")
     return Ground(True, derived=True)
 
 

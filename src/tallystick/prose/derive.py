@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal
 from itertools import combinations
@@ -79,7 +79,7 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
         if spans is not None:
             return spans
     if mention.kind == "number" and not mention.noun:
-        return _listed(case, mention)
+        return _found(case, mention) or _listed(case, mention)
     return Ground(False)
 
 
@@ -332,6 +332,36 @@ def _counts(case: Case, mention: Mention) -> Ground | None:
         named = sum(1 for i in ids if i in case.text)
         if wanted in key_stems(kind) and Decimal(named or len(ids)) in mention.numbers:
             return Ground(True, derived=True)
+    return None
+
+
+_ENTRIES: Final = re.compile(
+    r"\W{0,3}\s(?:(?!and\b|or\b)[a-z-]+\s){0,3}?"
+    r"(?:options?|choices?|matche?s?|results?|alternatives?|flights?|hotels?|products?|items?|cars?|orders?|bookings?"
+    r"|promotions?|promos?|codes?)\b",
+    re.IGNORECASE,
+)
+
+
+def _found(case: Case, mention: Mention) -> Ground | None:
+    """Judge `I found 2 options`: the entries of the newest list, of one call or of a turn's calls of that tool."""
+    if _ENTRIES.match(case.text, mention.end) is None:
+        return None
+    lists: dict[tuple[str, int, str], dict[str, Fact | None]] = defaultdict(dict)
+    sizes: list[tuple[int, Fact | None]] = []
+    for thing in case.record.things:
+        if thing.call.came != "ok" or not thing.call.reads:
+            continue
+        for key, value in thing.fields.items():
+            if isinstance(value, list) and value and isinstance(value[0], Mapping):
+                some = next((f for f in case.record.facts if f.call is thing.call and not f.asked), None)
+                sizes.append((len(value), some))
+                pool = lists[thing.call.call.tool, thing.call.call.message, str(key)]
+                pool.update((repr(sorted(map(str, entry.values()))), some) for entry in value)
+    newest = sizes[-1:] + [(len(p), next(iter(p.values()))) for p in list(lists.values())[-2:]]
+    for size, some in newest:
+        if Decimal(size) in mention.numbers:
+            return Ground(True, (some,) if some is not None else (), derived=True)
     return None
 
 

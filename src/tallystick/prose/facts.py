@@ -28,7 +28,7 @@ _REJECTED: Final = frozenset(
 )  # fmt: skip
 _CONFIRMS: Final = frozenset({"confirm", "confirmed", "commit", "execute", "finalize"})
 _REHEARSALS: Final = frozenset({"dry_run", "dryrun", "preview", "preview_only", "simulate", "validate_only"})
-ID_KEY: Final = re.compile(r"(?:^|_)(?:id|ids|uuid|number|sku|ref|reference|code|key)$|[a-z]Ids?$", re.IGNORECASE)
+ID_KEY: Final = re.compile(r"(?:^|_)(?:id|ids|uuid|number|sku|ref|reference|code|key)$|(?-i:[a-z]Ids?)$", re.IGNORECASE)
 NAME_KEY: Final = re.compile(r"(?:^|_)(?:name|title|label|subject)$|[a-z]Name$", re.IGNORECASE)
 WHOSE: Final = re.compile(r"^(?:user|customer|member|account|owner|client|requester|tenant|org)", re.IGNORECASE)
 _KINDLY: Final = frozenset({"option", "type", "kind", "topic", "category", "tier", "plan", "method", "name", "code"})
@@ -353,7 +353,11 @@ def _ids_in(value: Any) -> _Ids:
         if isinstance(item, str) and _is_id(item):
             found.add(item)
             found.keys.append((key, item))
-        elif isinstance(item, int) and not isinstance(item, bool) and key.lower().endswith("id"):
+        elif (
+            isinstance(item, int)
+            and not isinstance(item, bool)
+            and re.search(r"(?:^|_)id$|(?-i:[a-z]I[dD])$", key, re.IGNORECASE)
+        ):
             found.add(str(item))
             found.keys.append((key, str(item)))
         elif isinstance(item, list):

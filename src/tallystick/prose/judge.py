@@ -18,6 +18,7 @@ from tallystick.prose.grounds import Case, Ground, Judged, Receipt, receipt_of
 from tallystick.prose.likeness import Words, polarity
 from tallystick.prose.reading import Mention
 from tallystick.prose.setting import setting_of
+from tallystick.prose.statuses import STRICT
 from tallystick.prose.subjects import Subjects
 from tallystick.prose.words import stemmed, stems_of
 
@@ -58,6 +59,12 @@ _VAGUE: Final = re.compile(
 _ABBREVIATIONS: Final = frozenset(
     {"ETA", "FAQ", "USD", "EUR", "GBP", "ID", "OK", "TV", "USB", "SSD", "RAM", "LED", "VIP", "PDF", "URL", "API"}
 )
+_EXISTS: Final = re.compile(r"\b(?:exists?|on file|in our catalog\w*|in the catalog\w*)\b", re.IGNORECASE)
+_RULING: Final = stemmed(
+    {"apply", "applies", "qualify", "work", "combine", "stack", "count", "cover", "include", "match", "discount",
+     "meet", "affect", "change", "fit", "add", "use"}
+)  # fmt: skip
+"""Stems of what rules and codes do or do not do."""
 _THERE: Final = stemmed({"exist", "exists", "found", "product", "item", "order", "booking", "match", "option"})
 """Stems of words that say no more of a thing than that it is on record."""
 _NUMERIC: Final = frozenset(
@@ -184,7 +191,7 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
     reason = _BECAUSE.search(span)
     if reason is not None and reason["rest"] and not _is_reason(case, reason["reason"], reason["rest"]):
         return Judged(verdict="refused", why="no receipt gives that as the reason for it")
-    for rule in (compare.not_done, compare.extreme, compare.unchanged, compare.comparison):
+    for rule in (compare.not_done, compare.absent, compare.extreme, compare.unchanged, compare.comparison):
         if rule is compare.not_done and words.strong:
             continue
         outcome = rule(case)
@@ -192,7 +199,7 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
             continue
         if outcome.holds:
             grounds.append(outcome)
-        elif rule not in (compare.comparison, compare.unchanged) or not (grounds or words.strong):
+        elif rule not in (compare.comparison, compare.unchanged, compare.absent) or not (grounds or words.strong):
             return Judged(verdict="refused", why=outcome.why)
     if offer and (not grounds or _offered_before(case, values)):
         return Judged(verdict="not_checkable", receipts=_receipts(grounds), why="an offer, a plan or a condition")
@@ -203,7 +210,7 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
         known = [w for w in words.content if w in words.grounded]
         share = len(known) / len(words.content) if words.content else 1.0
         if not words.strong or share < 0.5:
-            named = [s for s in case.subjects.spots(span) if s.rank >= 3]
+            named = [s for s in case.subjects.spots(span) if s.rank >= 3 or (s.rank == 1 and _EXISTS.search(span))]
             if named and (share == 1.0 or set(words.content) <= _THERE):
                 return Judged(verdict="supported", why="it names what is on record")
             return Judged(verdict="refused", why="no receipt says so")
@@ -217,8 +224,10 @@ def _denial(case: Case, words: Words) -> bool:
     span = case.setting.span
     if not polarity(span + " ", len(span)) or compare.extreme(case) is not None or not words.content:
         return False
-    known = [w for w in words.content if w in words.grounded]
+    if any(m.kind == "status" and str(m.readings[0].value) in STRICT for m in case.mentions):
+        return False
     named = any(s.rank >= 1 for s in case.subjects.spots(span))
+    known = [w for w in words.content if w in words.grounded or (named and w in _RULING)]
     return len(known) * 2 >= len(words.content) and (named or len(known) >= 2)
 
 

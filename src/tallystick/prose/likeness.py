@@ -16,7 +16,7 @@ _ALIKE: Final = tuple(stemmed(group) for group in (
     {"cancel"}, {"complet", "updat", "process", "done", "finaliz", "success", "proceed"},
     {"return", "refund", "credit"}, {"refund"}, {"remov", "delet"}, {"add"}, {"lost"}, {"deliver"},
     {"deni", "declin", "reject", "refus"}, {"approv", "accept"},
-    {"charg", "pay"}, {"replac", "claim"}, {"updat", "chang", "mov", "switch", "modify", "modifi"},
+    {"charg", "pay"}, {"updat", "chang", "mov", "switch", "modify", "modifi"},
     {"set", "appli", "apply", "appl", "select", "updat"}, {"issu", "creat", "refund", "process"},
     {"ship", "dispatch"}, {"redeem", "appli", "apply"},
 ))  # fmt: skip
