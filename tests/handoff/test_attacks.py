@@ -124,6 +124,7 @@ def test_a_principal_with_a_look_alike_role_resolves_nothing(desk: Desk) -> None
     alike = type(OTHER)(id="other", role="s\u0435curity", public_key=OTHER.public_key)  # a Cyrillic letter
     run = guarded(desk).run(principals=[SEC, alike])
     blocked(run)
+    assert run.blockers()[0].deciders == ("sec",)
     run.deliver(signed_lift(run.id, "other", KEYS["other"], "b1"))
     assert run.call("open_document", DOC).decision.codes == OPEN
 

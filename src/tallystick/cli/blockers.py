@@ -103,7 +103,8 @@ def _print(one: BlockerStanding) -> None:
     where = f" where {', '.join(f'{n} = {v}' for n, v in blocker.scope)}" if blocker.scope else ""
     console.say(f"   removes: {', '.join(blocker.removes)}{about}{where}")
     console.say(f"   until: {blocker.prerequisite or 'it is lifted'}")
-    console.say(f"   decided by: {blocker.authority or 'any principal of the run'}")
+    nobody = "" if one.deciders else " (which no principal of this run is)"
+    console.say(f"   decided by: {blocker.authority or 'any principal of the run'}{nobody}")
     console.say(f"   meanwhile: {blocker.fallback or 'nothing is named'}")
     if blocker.expires:
         console.say(f"   over at: {console.when(blocker.expires)}")

@@ -57,6 +57,7 @@ class BlockerStanding:
         raised_by: who raised it, as the event says; evidence: on what.
         ended_how, ended_by, ended_digest: how it ended, by whom or what, and the event or receipt; "" while it binds.
         origin: [run, digest] it was taken over from.
+        deciders: ids of the principals of the run that can resolve it, compared as written; none where nobody can.
     """
 
     blocker: Blocker
@@ -68,6 +69,7 @@ class BlockerStanding:
     ended_by: str = ""
     ended_digest: str = ""
     origin: tuple[str, ...] = ()
+    deciders: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -80,6 +82,7 @@ class BlockerStanding:
             "raised_at": self.raised_at or None, "raised_by": self.raised_by or None, "evidence": list(self.evidence),
             "event": one.event, "origin": list(self.origin) or None, "ended_how": self.ended_how or None,
             "ended_by": self.ended_by or None, "ended_digest": self.ended_digest or None,
+            "deciders": list(self.deciders),
         }  # fmt: skip
 
 
@@ -91,13 +94,14 @@ def blockers_of(view: View, contract: Contract, now: datetime | None = None) -> 
             blocker=raised_blocker(r), standing=_standing(view, r, now), raised_at=r.seq, raised_by=r.body.by,
             evidence=tuple(r.body.evidence or ()), ended_how=r.lifted_how, ended_by=r.lifted_by,
             ended_digest=r.lifted_digest, origin=tuple(r.body.origin or ()),
+            deciders=_deciders(view, r.body.authority),
         )
         for r in raised
     ]  # fmt: skip
     known = {r.blocker.id for r in found}
     if standing_blockers(view, contract):
         found.extend(
-            BlockerStanding(blocker=b, standing="open", raised_by="contract")
+            BlockerStanding(blocker=b, standing="open", raised_by="contract", deciders=_deciders(view, b.authority))
             for b in carrier_of(view, contract, now).blockers
             if b.standing and b.id not in known
         )
@@ -144,6 +148,10 @@ def instant_in(name: str, given: object) -> datetime:
     if isinstance(given, datetime) and given.tzinfo is not None:
         return given
     raise InputError(f"`{given}` is no instant with a time zone", where=name, fix="datetime(…, tzinfo=UTC)")
+
+
+def _deciders(view: View, authority: str) -> tuple[str, ...]:
+    return tuple(p.id for p in view.principals.values() if authority in ("", p.id, p.role))
 
 
 def _standing(view: View, record: ConditionRecord, now: datetime | None) -> Standing:
