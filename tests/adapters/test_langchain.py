@@ -297,6 +297,18 @@ def test_a_structured_output_states_its_members_that_are_named_like_slots(world:
     assert "claim.mismatch" in missing.text
 
 
+def test_an_answer_beside_other_calls_ends_nothing_and_the_calls_do_not_run_after_the_end(
+    world: World, run: Run
+) -> None:
+    both = AIMessage("", tool_calls=[*call("Loan", "f", book="A", days=7).tool_calls, *LEND.tool_calls])
+    agent = agent_of(world, says(LOOK, both, LEND, call("Loan", "g", book="A", days=7)), guarded(run),
+                     response_format=Loan)  # fmt: skip
+    agent.invoke(ASKED)
+    assert run.status == "CERTIFIED"
+    assert world.count("lend") == 1
+    assert len(run.view.stops) == 1
+
+
 def test_a_misspelt_slot_in_the_hosts_claims_is_told_to_the_host_and_never_to_the_model(world: World, run: Run) -> None:
     seen: list[Any] = []
     agent = agent_of(world, says("Lent for 7 days.", seen=seen), guarded(run, claims=lambda _: {"dayz": 7}))

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from tallystick.adapters.ended import RunEndedError
-from tallystick.adapters.langgraph import afinished, checked, finished, framework_loop, told
+from tallystick.adapters.langgraph import afinished, checked, finished, framework_loop, message_of, told
 from tallystick.adapters.outputs import Claims
 from tallystick.errors import InputError
 from tallystick.handoff import repair
@@ -57,6 +57,7 @@ except ImportError as bad:
 __all__ = ["FinishOutput", "GuardedAgent", "RunEndedError", "finish_output", "framework_loop", "guarded"]
 
 Change = dict[str, Any] | None
+_ALONE: Final = "not accepted, and nothing was run: make the other calls first, and give the answer alone after them"
 COMPACTION: Final = "compaction"
 """Who messages go to where a history was summarised or cut."""
 
@@ -146,6 +147,8 @@ class GuardedAgent(AgentMiddleware[Any, Any, Any]):
         word = _last_word(response)
         if word is None:
             return response
+        if _calls_beside(response, word):
+            return self._refused_with(response, word, message_of(_ALONE))
         if isinstance(request.response_format, FinishOutput):
             finish: Finish | None = checked(
                 self.run.finish_tool()(response.structured_response, truncated=was_cut(word))
@@ -164,6 +167,8 @@ class GuardedAgent(AgentMiddleware[Any, Any, Any]):
         word = _last_word(response)
         if word is None:
             return response
+        if _calls_beside(response, word):
+            return self._refused_with(response, word, message_of(_ALONE))
         if isinstance(request.response_format, FinishOutput):
             tool = self.run.finish_tool()
             finish: Finish | None = checked(await tool.acall(response.structured_response, truncated=was_cut(word)))
@@ -203,7 +208,9 @@ class GuardedAgent(AgentMiddleware[Any, Any, Any]):
             word.id = word.id or str(uuid.uuid4())
             self._passed.add(word.id)
             return response
-        missing = told(finish)
+        return self._refused_with(response, word, told(finish))
+
+    def _refused_with(self, response: ModelResponse[Any], word: AIMessage, missing: BaseMessage) -> ModelResponse[Any]:
         assert missing.id is not None
         if not self.hold_text:
             self._refused[missing.id] = []
@@ -299,6 +306,12 @@ def _last_word(response: ModelResponse[Any]) -> AIMessage | None:
     if word is None or word.invalid_tool_calls:
         return None
     return word if response.structured_response is not None or not word.tool_calls else None
+
+
+def _calls_beside(response: ModelResponse[Any], word: AIMessage) -> bool:
+    """Return whether the turn of a structured output makes other calls too, which would run after the end."""
+    answered = {m.tool_call_id for m in response.result if isinstance(m, ToolMessage)}
+    return any(call["id"] not in answered for call in word.tool_calls)
 
 
 def _asked_again(finish: Finish | None) -> Change:

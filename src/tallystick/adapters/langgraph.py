@@ -195,4 +195,9 @@ def checked(finish: Finish) -> Finish:
 
 def told(finish: Finish) -> HumanMessage:
     """Return the message that says what is missing."""
-    return HumanMessage(content=str(finish), id=str(uuid.uuid4()), additional_kwargs=dict(SOURCE))
+    return message_of(str(finish))
+
+
+def message_of(text: str) -> HumanMessage:
+    """Return a message of the guard to the model."""
+    return HumanMessage(content=text, id=str(uuid.uuid4()), additional_kwargs=dict(SOURCE))
