@@ -1,0 +1,61 @@
+"""Odd artifacts: handed over whole, or refused in one sentence; nothing of them is lost or raised through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tallystick import InputError, Run
+from tallystick.handoff import prose
+from tests.handoff.desk import Desk, blocked, guarded
+
+
+@pytest.fixture
+def run() -> Run:
+    made = guarded(Desk()).run()
+    blocked(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    "artifact",
+    [
+        [], {}, "", "\n", "\r\n", "[tallystick", "[tallystick]\n\n", "---\n---\n", [{}], [{"content": None}],
+        [{"role": 5, "content": 5}], [{"role": "user", "content": []}],
+        [{"role": "user", "content": ["a", {"text": 5}, None]}], {"tallystick": None}, {"tallystick": 5},
+        {"tallystick": {"carrier": {}, "text": [1, 2]}}, {"tallystick": {"carrier": {"carrier": "carrier/1", "run": 1}}},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_an_odd_artifact_gets_its_block_and_keeps_the_rest(run: Run, artifact: Any) -> None:
+    sent = run.hand_off("executor", artifact)
+    assert sent.repaired
+    assert prose(sent.artifact, sent.form) == prose(artifact, sent.form)
+    assert run.receive(sent.artifact, repair=False).state == "complete"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", '{"tallystick":1}', '{"a":1,"tallystick":{"x":[1,{"b":2}]},"c":3}', "  {\n}\n", '{"a":1e400}',
+     '{ "tallystick" : "]}" , "z": "\\"tallystick\\"" }'],
+)  # fmt: skip
+def test_an_odd_ticket_text_keeps_every_byte_outside_its_block(run: Run, text: str) -> None:
+    sent = run.hand_off("executor", text, form="ticket-text")
+    assert prose(sent.artifact, "ticket-text") == prose(text, "ticket-text")
+    assert run.receive(sent.artifact, form="ticket-text", repair=False).state == "complete"
+
+
+@pytest.mark.parametrize(
+    ("artifact", "form"),
+    [
+        ({"a": float("nan")}, None), ({"a": object()}, None), ({"a": b"x"}, None),
+        ([{"role": "user", "content": "x", "fn": object()}], None), ('{"tallystick":1,"tallystick":2}', "ticket-text"),
+        ('{"a":"\\ud800"}', "ticket-text"), ("[]", "ticket-text"), ('{"a":NaN}', "ticket-text"),
+    ],
+)  # fmt: skip
+def test_what_no_record_could_keep_is_refused_in_one_sentence(run: Run, artifact: Any, form: str | None) -> None:
+    before = run.view.upto
+    with pytest.raises(InputError):
+        run.hand_off("executor", artifact, form=form)
+    assert run.view.upto == before
