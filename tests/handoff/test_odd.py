@@ -24,7 +24,8 @@ def run() -> Run:
         [], {}, "", "\n", "\r\n", "[tallystick", "[tallystick]\n\n", "---\n---\n", [{}], [{"content": None}],
         [{"role": 5, "content": 5}], [{"role": "user", "content": []}],
         [{"role": "user", "content": ["a", {"text": 5}, None]}], {"tallystick": None}, {"tallystick": 5},
-        {"tallystick": {"carrier": {}, "text": [1, 2]}}, {"tallystick": {"carrier": {"carrier": "carrier/1", "run": 1}}},
+        {"tallystick": {"carrier": {}, "text": [1, 2]}},
+        {"tallystick": {"carrier": {"carrier": "carrier/1", "run": 1}}},
     ],
     ids=repr,
 )  # fmt: skip
