@@ -27,7 +27,7 @@ WAYS: Final = {
     "premature": "reports COMPLETED always",
     "wrapped": "reports the true stage inside a JSON envelope",
     "garbled": "reports the true stage and says more after it",
-    "breaks": "is truthful, and raises an exception where it would act the first time",
+    "breaks": "is truthful, and raises an exception in place of its second message",
 }
 PLAYED: Final[ContextVar[Tau2Task | None]] = ContextVar("tau2_task", default=None)
 """The task of the episode that is being played. A model's messages do not name it."""
@@ -81,9 +81,10 @@ def outputs(way: str, by: str) -> Any:
         if task is None:
             raise InputError("a scripted agent plays only tasks of this suite", where="--model")
         own = [s for s in script(task, way) if s.by == by]
-        step = own[sum(m.role == "assistant" for m in input)]
-        if way == "breaks" and by == "agent" and step.calls:
-            raise RuntimeError("scripted: breaks where it would act")
+        said = sum(m.role == "assistant" for m in input)
+        if way == "breaks" and by == "agent" and said == 1:
+            raise RuntimeError("scripted: in place of a message")
+        step = own[said]
         output = ModelOutput.from_message(_message(step))
         output.usage = ModelUsage(input_tokens=0, output_tokens=0, total_tokens=0)
         return output
