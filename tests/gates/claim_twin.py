@@ -325,11 +325,10 @@ def open_sum(calls: list[Asked]) -> Found:
         return None, [], {"evidence.stale"}
     total = Decimal(0)
     for item in answer.value["items"]:
-        if "amount_due" in item:
-            if "status" not in item:
-                return None, [], {"claim.not_derivable"}
-            if item["status"] == "open":
-                total += decimal_of(item["amount_due"])
+        if "status" not in item or (item["status"] == "open" and "amount_due" not in item):
+            return None, [], {"claim.not_derivable"}
+        if item["status"] == "open":
+            total += decimal_of(item["amount_due"])
     return total, [answer.id], set()
 
 

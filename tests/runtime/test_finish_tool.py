@@ -135,6 +135,20 @@ def test_what_is_wrong_is_said_with_its_place_and_what_would_be_right(args: Any,
     assert told.value.fix
 
 
+def test_a_value_nested_without_end_is_refused_like_any_other() -> None:
+    within: dict[str, Any] = {}
+    within["id"] = within
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    for slot in ("due", "ids", "line"):
+        for value in (within, deep):
+            with pytest.raises(InputError) as told:
+                said_in(CONTRACT, {"claims": {slot: value}})
+            assert told.value.where == f"claims.{slot}"
+            assert told.value.fix
+
+
 def test_saying_nothing_about_claims_differs_from_stating_none() -> None:
     assert said_in(CONTRACT, {"text": "done"}).claims is None
     assert said_in(CONTRACT, {"text": "done", "claims": None}).claims is None

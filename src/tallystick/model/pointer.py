@@ -59,8 +59,15 @@ def resolve(value: Any, tokens: tuple[str, ...]) -> Any:
     return value
 
 
-def resolve_each(value: Any, tokens: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield (pointer, value) for every place `tokens` names, where the token `*` stands for every item or member."""
+def resolve_each(value: Any, tokens: tuple[str, ...], *, gaps: bool = False) -> Iterator[tuple[str, Any]]:
+    """Yield (pointer, value) for every place `tokens` names, where the token `*` stands for every item or member.
+
+    Args:
+        value: a JSON value.
+        tokens: the place.
+        gaps: also yield (pointer, `MISSING`) where the way to a place breaks off: the pointer is of the first thing
+            on that way that is not there, or of what should have items and is neither an array nor an object.
+    """
     stack: list[tuple[tuple[str, ...], Any, int]] = [((), value, 0)]
     while stack:
         path, here, at = stack.pop()
@@ -76,3 +83,5 @@ def resolve_each(value: Any, tokens: tuple[str, ...]) -> Iterator[tuple[str, Any
             found = step(here, token)
             if found is not MISSING:
                 stack.append(((*path, token), found, at + 1))
+            elif gaps:
+                yield join(path if token == "*" else (*path, token)), MISSING

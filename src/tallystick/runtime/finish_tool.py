@@ -242,12 +242,14 @@ def claims_from(
 def _value(slot: Slot, value: Any) -> Any:
     """Return the value as it was given, which is how the gate reads it; here only its form is looked at."""
     where = f"claims.{slot.name}"
-    _no_float(value, where)
     try:
+        _no_float(value, where)
         slot.type.parse(value)
+        _states_units(slot.type, value, where)
     except ValueError as bad:
         raise InputError(f"not a {slot.type}: {bad}", where=where, fix=in_words(slot.type)) from None
-    _states_units(slot.type, value, where)
+    except RecursionError:  # nested without end, or nearly
+        raise InputError("nested too deep to be a value", where=where, fix=in_words(slot.type)) from None
     return value
 
 

@@ -168,6 +168,22 @@ def test_a_period_is_of_the_calendar_of_its_zone_and_an_undated_item_is_no_item_
     assert {d.code for d in verified.deficits} == {"claim.not_derivable"}
 
 
+def test_a_period_that_ends_before_it_begins_supports_nothing() -> None:
+    period = {"at": "/seen", "from": "task.to", "to": "task.from"}
+    inputs = {"invoice": "id", "from": "date", "to": "date"}
+    slot = {"slot": "n", "type": "integer", "derive": "count(list./*)", "dates": period, "quantifier": "count"}
+    contract = build(
+        {
+            "contract": "when/1",
+            "tools": {"list": {"effect": "read", "complete": "always"}},
+            "task": {"inputs": inputs, "answer": [slot]},
+        }
+    )
+    view = record([intent("l", "list", {}), receipt("r", "l", [{"seen": "2026-02-14"}])], contract, _february())
+    said = Stop(now=NOW, claims=(Claim(slot="n", field="n", value=0),))
+    assert ("task_scope", "claim.scope") in found(view, bind(view, contract, said), contract)
+
+
 def _february() -> Any:
     from dataclasses import replace
 
@@ -202,6 +218,41 @@ def test_a_result_dated_as_a_whole_is_evidence_only_of_its_period() -> None:
         right, claims=(msgspec.structs.replace(right.claims[0], value="1.2", references=(of_next_day,)),)
     )
     assert ("task_scope", "evidence.other_date") in found(view, wrong, contract)
+
+
+GAPS: dict[str, Any] = {
+    "no amount": {"id": "I-9", "name": "x", "status": "open", "issued": "2026-03-01"},
+    "no status": {"id": "I-9", "name": "x", "amount": "1.00", "issued": "2026-03-01"},
+    "null": None,
+    "text": "and 5 more",
+    "list": [item("I-9", "x", "1.00", "open", "2026-03-01")],
+    "empty": {},
+}
+ONE_OF_EACH = {"open": "1.00", "ids": ["I-1"], "names": ["x"], "overdue": 0}
+
+
+def _listed(slot: str, value: Any, items: Any) -> bool:
+    """Return whether a claim over one complete answer with these items is certified."""
+    contract = contract_of(slot)
+    body = receipt("rl1", "l1", {"items": items, "next": None})
+    view = record([*BODIES[:4], intent("l1", "list", {"page": 1}), body], contract)
+    return verify_certificate(view, contract, honest(view, contract, **{slot: value})).complete
+
+
+@pytest.mark.parametrize("gap", GAPS, ids=GAPS)
+def test_an_item_without_the_value_is_never_passed_over_by_an_aggregate(gap: str) -> None:
+    kept = item("I-1", "x", "1.00", "open", "2026-03-01")
+    for slot in ONE_OF_EACH if gap in ("null", "text", "list", "empty") else ("open",):
+        assert _listed(slot, ONE_OF_EACH[slot], [kept])
+        for items in ([kept, GAPS[gap]], [GAPS[gap], kept]):
+            assert not _listed(slot, ONE_OF_EACH[slot], items), slot
+
+
+@pytest.mark.parametrize("items", [None, "none found", 0, False])
+def test_what_has_no_items_is_not_an_empty_listing(items: Any) -> None:
+    for slot, value in (("open", "0"), ("ids", []), ("names", []), ("overdue", 0)):
+        assert _listed(slot, value, [])
+        assert not _listed(slot, value, items), slot
 
 
 @given(

@@ -24,7 +24,7 @@ from tallystick.gates.claim_evidence import records
 from tallystick.model.canonical import canonical
 from tallystick.model.certificate import value_of
 from tallystick.model.events import tagged
-from tallystick.model.pointer import MISSING, resolve, resolve_each, split
+from tallystick.model.pointer import MISSING, join, resolve, resolve_each, split
 from tallystick.model.values import EXACT, EntityRef, Money, Quantity, Type, date_of, instant_of
 from tallystick.view import ReceiptRecord, View
 from tallystick.view.fold_calls import item_outcomes
@@ -99,6 +99,8 @@ class Evaluation:
                 self._spend(1)
                 if len(values) >= MAX_VALUES:
                     raise NotDerivableError(f"more than {MAX_VALUES} values", "derivation.bounds")
+                if raw is MISSING:
+                    raise NotDerivableError(f"nothing that could count stands at `{_short(join(tokens))}`")
                 if function != "count":
                     self._agreeing(receipt, source, tokens, raw, kind)
                 try:
@@ -108,16 +110,22 @@ class Evaluation:
         return values
 
     def _read(self, source: Source, receipt: ReceiptRecord) -> Iterator[tuple[Any, Any, tuple[str, ...]]]:
-        """Yield (raw value, the record it sits in, its place), of the scope and the period, and as the filter says."""
+        """Yield (raw value, the record it sits in, its place), of the scope and the period, and as the filter says.
+
+        Where an item has no such value it is `MISSING`: to pass the item over would be to say that there is none.
+        """
         scope, tool = self.exhibit.scope, self.contract.tools[source.tool]
         stars = [i for i, token in enumerate(source.pointer) if token == "*"]
         depth = stars[-1] + 1 if stars else 0
         within = records(self.contract, receipt, scope) if scope is not None else None
         done = _done_items(tool, receipt, source.pointer)
         dated = self._dated(receipt)
-        for pointer, raw in resolve_each(receipt.value, source.pointer):
+        for pointer, raw in resolve_each(receipt.value, source.pointer, gaps=bool(stars)):
             tokens = split(pointer)
             if within is not None and not any(overlap(tokens, r.tokens) for r in within):
+                continue
+            if raw is MISSING and (len(tokens) < depth or source.pointer[len(tokens) : len(tokens) + 1] == ("*",)):
+                yield raw, None, tokens  # nobody can tell the items there
                 continue
             item = resolve(receipt.value, tokens[:depth])
             if (done is not None and not done(item)) or (dated is not None and not dated(item)):

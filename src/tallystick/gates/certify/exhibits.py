@@ -133,6 +133,8 @@ def dates_of_slot(view: View, slot: Slot) -> tuple[Dates | None, Reason | None]:
         first, last = (_day(expr.evaluate(env)) for expr in (period.first, period.last))
     except (ExpressionError, ValueError) as bad:
         return None, _untold(slot, f"the task does not say which period: {bad}")
+    if last < first:
+        return None, _untold(slot, f"a period from {first} to {last} has no day, and nothing happens in it")
     return (first, last), None
 
 
