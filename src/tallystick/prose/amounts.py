@@ -58,6 +58,10 @@ def labels_of(case: Case, mention: Mention) -> list[frozenset[str]]:
     if _TIMES.search(case.text[max(0, mention.start - 2) : mention.end + 2]) and mention.kind == "number":
         return [_QUANTITY] * 4
     here = case.setting.at(mention.start, mention.end)
+    column = case.setting.column(mention.start)
+    if column is not None:
+        label = _stems(case, *column)
+        return [label, label | _stems(case, *clause), label | _stems(case, *here.line()), label]
     found = [_stems(case, *clause), _stems(case, *here.sentence()), _stems(case, *here.line())]
     heads: frozenset[str] = frozenset()
     for head in here.headings():
@@ -192,6 +196,7 @@ def _otherwise(case: Case, label: frozenset[str], fact: Fact) -> bool:
     """Return whether the words name another kind of thing than the fact is about: `Car: $280` of a hotel."""
     kinds = {k: key_stems(k) - GENERIC for k, ids in case.record.kinds.items() if k != fact.thing.kind and ids}
     own = key_stems(fact.thing.kind) | fact.place | fact.stems
+    own |= frozenset(s for k in fact.thing.fields if ID_KEY.search(str(k)) for s in key_stems(str(k)))
     said = {w for stems in kinds.values() for w in stems & label}
     return bool(said) and fact.thing.primary is not None and not said & own and not label & own
 
@@ -291,6 +296,8 @@ def _by_field(
                 return None
             return Ground(True, (fact,))
         if best >= 1:
+            if label is labels[-1] and close == 3 and mention.kind in ("date", "datetime", "time", "month_day"):
+                continue  # what heads the block need not name each of its times
             return None
         if own == 0 and best == 0:
             continue

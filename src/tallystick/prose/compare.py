@@ -10,7 +10,7 @@ from typing import Final
 from tallystick.prose.derive import moment_of
 from tallystick.prose.facts import Fact
 from tallystick.prose.grounds import Case, Ground
-from tallystick.prose.likeness import empty
+from tallystick.prose.likeness import alike, empty
 from tallystick.prose.subjects import NOBODY
 from tallystick.prose.words import GENERIC, key_stems, stem, stems_of
 
@@ -51,12 +51,18 @@ def comparison(case: Case) -> Ground | None:
 
 
 _NOT_DONE: Final = re.compile(
-    r"\b(?:no|without|not|never|haven['\u2019]t|didn['\u2019]t|wasn['\u2019]t|weren['\u2019]t|hasn['\u2019]t)\b(?P<what>[^,.;]*?)"
-    r"\b(?P<verb>used|applied|taken|made|redeemed|charged|cancell?ed|changed|booked|processed|issued|added|removed|sent)\b"
+    r"\b(?:no|without|not|never|nothing|neither|haven['\u2019]t|didn['\u2019]t|wasn['\u2019]t|weren['\u2019]t|hasn['\u2019]t)\b"
+    r"(?P<what>[^.;]*?)"
+    r"\b(?P<verb>used|applied|taken|made|redeemed|charged|cancell?ed|changed|booked|processed|issued|added|removed|sent"
+    r"|updated|modified|finalized|touched|affected|refunded|returned|exchanged|changes)\b"
     r"|\bdid(?:n['\u2019]t|\W{1,4}not)\W{1,4}(?P<base>add|change|cancel|book|process|issue|remove|send|apply|redeem"
     r"|make|swap|touch|submit|place|update|modify|charge)\b",
     re.IGNORECASE,
 )
+
+
+_NOTHING: Final = re.compile(r"\bnothing\b|\bno (?:\w+ ){0,2}changes\b", re.IGNORECASE)
+_SINCE: Final = re.compile(r"\b(?:since|additional|further|other|else|new|more|again)\b", re.IGNORECASE)
 
 
 def not_done(case: Case) -> Ground | None:
@@ -65,8 +71,14 @@ def not_done(case: Case) -> Ground | None:
     if found is None:
         return None
     topic = (stems_of(found["what"] or "") | {stem(found["verb"] or found["base"])}) - GENERIC
+    everything = _NOTHING.search(found[0]) is not None
+    since = _SINCE.search(case.setting.span) is not None
     for call in case.record.calls:
-        if not call.reads and call.came == "ok" and topic & key_stems(call.call.tool):
+        if since and call.call.message < case.message:
+            continue
+        if not call.reads and call.came == "ok" and everything:
+            return Ground(False, why=f"`{call.call.tool}` went well")
+        if not call.reads and call.came == "ok" and any(alike(t, s) for t in topic for s in key_stems(call.call.tool)):
             about = [f for f in case.record.facts if f.call is call]
             if any(case.closeness(f, case.tiers[0]) for f in about):
                 return Ground(False, why=f"`{call.call.tool}` went well")
@@ -83,6 +95,10 @@ _ABSENT: Final = re.compile(
     r"|(?:found|see|has|have|shows?|lists?|with) no)\b(?: an?\b| any\b| a separate\b)? *(?P<what>[^,.;:()]+)",
     re.IGNORECASE,
 )
+_NONE_THERE: Final = re.compile(
+    r"\bno (?P<what>[a-z -]{3,50}?) (?:is|are|was|were) (?:currently )?(?:available|found|listed|active|on)\b",
+    re.IGNORECASE,
+)
 _NP_END: Final = re.compile(
     r"\b(?:on|in|for|attached|under|to|available|that|which|from|at|with|left|of|here|and|or|is|are|currently|yet)\b"
 )
@@ -93,7 +109,8 @@ def absent(case: Case) -> Ground | None:
 
     A field or value that has all the words of it and is neither zero nor empty is there.
     """
-    found = _ABSENT.search(case.setting.span.replace("*", ""))
+    span = case.setting.span.replace("*", "")
+    found = _ABSENT.search(span) or _NONE_THERE.search(span)
     if found is None or not case.record.calls:
         return None
     what = _NP_END.split(found["what"])[0]

@@ -45,6 +45,9 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
         return Ground(False)
     low, high = case.setting.clause(mention.start, mention.end)
     line = case.text[max(0, low - 2) : high + 2]
+    column = case.setting.column(mention.start)
+    if column is not None:
+        line += " " + case.text[slice(*column)]
     values = set(mention.numbers)
     if mention.kind in ("money", "number", "quantity", "percent"):
         if equation(case, mention):
@@ -193,11 +196,7 @@ def _operands(case: Case, mention: Mention, deep: bool) -> list[tuple[Decimal, F
             if fact is not None:
                 found[value] = fact
             elif deep:
-                here = Case(
-                    setting=case.setting.at(other.start, other.end), record=case.record, subjects=case.subjects,
-                    earlier=case.earlier, asked=case.asked,
-                )  # fmt: skip
-                ground = number(here, other, deep=False)
+                ground = number(case.elsewhere(case.text, other.start, other.end), other, deep=False)
                 if ground.holds and ground.facts:
                     found[value] = ground.facts[0]
     return list(found.items())

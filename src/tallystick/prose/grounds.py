@@ -77,6 +77,7 @@ class Case:
         subjects: finds entities in texts.
         earlier: texts of earlier messages, newest first.
         asked: what users said, newest first.
+        message: the message's index.
     """
 
     setting: Setting
@@ -84,6 +85,7 @@ class Case:
     subjects: Subjects
     earlier: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    message: int = 0
     _close: dict[tuple[int, Subject], int] = field(default_factory=dict)
 
     @property
@@ -94,7 +96,10 @@ class Case:
     def elsewhere(self, text: str, start: int, end: int) -> Case:
         """Return the case of another span, of this message or of an earlier one, before the same record."""
         setting = self.setting.at(start, end) if text == self.text else setting_of(text, start, end)
-        return Case(setting=setting, record=self.record, subjects=self.subjects, earlier=self.earlier, asked=self.asked)
+        return Case(
+            setting=setting, record=self.record, subjects=self.subjects, earlier=self.earlier, asked=self.asked,
+            message=self.message,
+        )  # fmt: skip
 
     @cached_property
     def all_mentions(self) -> tuple[Mention, ...]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from tallystick.model.trace import Trace
-from tallystick.prose import amounts, compare, deeds, derive, qualities, totals
+from tallystick.prose import amounts, bounds, compare, deeds, derive, qualities, totals
 from tallystick.prose.facts import Record, record_of
 from tallystick.prose.grounds import Case, Ground, Judged, Receipt, receipt_of
 from tallystick.prose.likeness import Words, polarity
@@ -25,7 +25,8 @@ from tallystick.prose.words import stemmed, stems_of
 _OFFER: Final = re.compile(
     r"(?<!before )(?<!until )(?<!unless )\b(?:I|we)"
     r"(?: can|['\u2019]ll| will| could| would|['\u2019]d|['\u2019]m (?:happy|glad|able))\b"
-    r"(?! not\b| confirm\b(?! (?:this|the|your))| see\b| tell you| verify that)"
+    r"(?! not\b| confirm\b(?! (?:this|the|your))"
+    r"| confirm\b(?=[^.?!]* (?:is|are|was|were|has|have|had|remains?)\b)| see\b| tell you| verify that)"
     r"|\b(?:happy to|glad to|let me know|feel free|would you like|do you want"
     r"|want me to)\b"
     r"|\b(?:if you(?:['\u2019]d)? (?:want|like|prefer|need))\b"
@@ -118,6 +119,7 @@ class Verifier:
             subjects=made[1],
             earlier=tuple(m.text for m in reversed(earlier)),
             asked=tuple(m.text for m in reversed(earlier) if m.role == "user"),
+            message=message,
         )
         return judge(case)
 
@@ -138,6 +140,10 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
     """Return what the record says of the statement of a case."""
     span = case.setting.span
     values = [m for m in case.mentions if m.kind in _NUMERIC and not _is_plain_word(case, m)]
+    trailing = _OFFER.search(span)
+    if trailing is not None and depth == 0 and len(span[: trailing.start()].split()) >= 4:
+        # `the kettle is in stock if you want it` states what comes before the offer.
+        return judge(case.elsewhere(case.text, case.setting.start, case.setting.start + trailing.start()), depth=1)
     offer = _is_offer(case, plain=not values)
     if offer and not values:
         return Judged(verdict="not_checkable", why="an offer, a plan or a condition")
@@ -167,6 +173,11 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
         return Judged(verdict="refused", why=words.failed[0])
     for mention in values:
         if _asked_for(case, mention):
+            bound = bounds.compared(case, mention)
+            if bound is not None and not bound.holds:
+                return Judged(verdict="refused", why=bound.why)
+            if bound is not None:
+                grounds.append(bound)
             asked = True
             continue
         ground = amounts.ground(case, mention)
@@ -322,7 +333,8 @@ _UNABLE: Final = re.compile(
 def _lead(case: Case) -> str:
     """Return the words of the sentence before a span, and of the line that heads it."""
     head = next(iter(case.setting.headings()), (0, 0))
-    return case.text[slice(*head)] + " " + case.text[case.setting.sentence()[0] : case.setting.start]
+    low = max(case.setting.sentence()[0], case.setting.clause(case.setting.start, case.setting.end)[0])
+    return case.text[slice(*head)] + " " + case.text[low : case.setting.start]
 
 
 def _each(case: Case, lines: list[tuple[int, int]]) -> Judged:
@@ -330,11 +342,7 @@ def _each(case: Case, lines: list[tuple[int, int]]) -> Judged:
     receipts: list[Receipt] = []
     for begin, end in lines:
         start = end - len(case.text[begin:end].lstrip(" -*\u2022"))
-        inner = Case(
-            setting=case.setting.at(start, end), record=case.record, subjects=case.subjects, earlier=case.earlier,
-            asked=case.asked,
-        )  # fmt: skip
-        judged = judge(inner, depth=1)
+        judged = judge(case.elsewhere(case.text, start, end), depth=1)
         if judged.verdict == "refused":
             return Judged(verdict="refused", why=f"not so for a line below it: {judged.why}")
         receipts.extend(judged.receipts[:1])

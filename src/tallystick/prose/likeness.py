@@ -21,9 +21,7 @@ _ALIKE: Final = tuple(stemmed(group) for group in (
     {"ship", "dispatch"}, {"redeem", "appli", "apply"},
 ))  # fmt: skip
 _NEGATION: Final = re.compile(
-    r"\b(?:no|not|non|never|without|none|zero|isn['\u2019]t|aren['\u2019]t|wasn['\u2019]t|weren['\u2019]t|doesn['\u2019]t|don['\u2019]t"
-    r"|didn['\u2019]t|hasn['\u2019]t|haven['\u2019]t|won['\u2019]t|can['\u2019]t|cannot|nothing|free of)\b",
-    re.IGNORECASE,
+    r"\b(?:no|not|non|never|without|none|zero|cannot|nothing|neither|nor|free of)\b|n['\u2019]t\b", re.IGNORECASE
 )
 
 
@@ -45,15 +43,20 @@ def alike(one: str, other: str) -> bool:
 
 def polarity(span: str, at: int) -> bool:
     """Return whether what stands at an offset of a span is denied."""
-    cut = (
-        max(span.rfind(mark, 0, at) for mark in (",", ";", ".", " but ", " and ", "\u2014", "\u201d", '"'))
-        if at
-        else -1
-    )
-    before = span[max(0, cut) : at]
-    return _NEGATION.search(before[-45:]) is not None
+    cuts = sorted((m.end() for m in _CUT.finditer(span, 0, at)), reverse=True) if at else []
+    cut = 0
+    for here, end in zip(cuts, (at, *cuts), strict=False):
+        # `has not been canceled, refunded, or returned`: a denial covers the list of single words after it.
+        part = span[here:end].strip(" ,*")
+        if span[:here].rstrip().endswith((",", "or", "nor")) and len(part.split()) <= 2 and "'" not in part:
+            continue
+        cut = here
+        break
+    before = span[cut:at]
+    return _NEGATION.search(before[-80:] if len(cuts) and not cut else before[-45:]) is not None
 
 
+_CUT: Final = re.compile(r"[,;.\u2014\u201d\"]| but | and | or | nor ")
 _GOVERNS: Final = re.compile(
     r"(?:\b(?:no|not|non|never|without|none|zero|nothing|cannot)|n['\u2019]t)\W+(?:(?:the|a|an|any|yet|been) )?$",
     re.IGNORECASE,

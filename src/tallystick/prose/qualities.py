@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from decimal import Decimal
 from typing import Final
 
 from tallystick.prose.deeds import judge_deeds
 from tallystick.prose.facts import NAME_KEY, PREVIEWS, Fact
 from tallystick.prose.grounds import GENERAL, Case
 from tallystick.prose.likeness import Words, alike, denied_at, empty, none_of, polarity, stems_of_call
-from tallystick.prose.matching import read
+from tallystick.prose.matching import agrees, read
 from tallystick.prose.reading import Mention
 from tallystick.prose.statuses import STATUS, STRICT, SWITCHED
-from tallystick.prose.subjects import NOBODY
+from tallystick.prose.subjects import NOBODY, Subject
 from tallystick.prose.vocabulary import SPELLED
 from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stems_of, tokens_of, widened
 
 _YES: Final = re.compile(r"[:=]\**\s*\**(?:yes|true|included|added|enabled|on)\b", re.IGNORECASE)
-_NO: Final = re.compile(r"[:=]\**\s*\**(?:no|none|false|not \w+|disabled|off|n/a)\b", re.IGNORECASE)
+_NO: Final = re.compile(
+    r"\b(?:set to|(?:is|still|as)(?= \W*(?:no|none|off)\W*$))\W{1,4}(?:no|none|false|off)\b"
+    r"|[:=]\**\s*\**(?:no|none|false|not \w+|disabled|off|n/a)\b",
+    re.IGNORECASE,
+)
 
 
 class Vocabulary:
@@ -176,6 +181,11 @@ def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
             continue
         if all(words.grounded.get(s) for s in stems):
             continue
+        nought = _nought(case) if status in ("waived", "free") and not denied else None
+        if nought is not None:
+            words.grounded.update(dict.fromkeys(stems, "state"))
+            words.strong.append(nought)
+            continue
         wanted = next(iter(sorted(stems)))
         found = None
         for subject in case.tiers[:4] or (NOBODY,):
@@ -196,15 +206,54 @@ def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
                     break
             if found:
                 break
+        if found is None and denied:
+            other = next(
+                (f for s in case.tiers[:3] for f in reversed(case.record.facts) if _is_state(case, f, s)), None
+            )
+            if other is not None:  # what it is in shows that it is not in that
+                words.grounded.update(dict.fromkeys(stems, "state"))
+                words.strong.append(other)
+                words.derived = True
+            continue
         if found is None:
             said = _hedged(case, mention) and _in_text(case, wanted)
             if status in STRICT and not denied and not said and not _deed_of(case, wanted):
                 words.failed.append(f"no receipt says `{mention.text}` of this")
             continue
         if denied:
+            if _is_state(case, found, case.tiers[0]) and found.call.reads:
+                words.failed.append(f"`{found.key}` says otherwise")
             continue
         words.grounded.update(dict.fromkeys(stems, "state"))
         words.strong.append(found)
+
+
+def _is_state(case: Case, fact: Fact, subject: Subject) -> bool:
+    """Return whether a fact gives the state of a thing itself."""
+    return (
+        isinstance(fact.value, str)
+        and "status" in fact.stems
+        and not fact.asked
+        and fact.call.came == "ok"
+        and case.closeness(fact, subject) >= 3
+        and not case.record.outdated(fact)
+    )
+
+
+def _nought(case: Case) -> Fact | None:
+    """Return the fee of zero that a statement about a waived or free thing names, of whom it is about."""
+    said = stems_of(case.text[slice(*case.setting.clause(case.setting.start, case.setting.end))])
+    for subject in case.tiers[:4]:
+        for fact in reversed(case.record.facts):
+            if (
+                isinstance(fact.value, (int, Decimal)) and not isinstance(fact.value, bool) and not fact.asked
+                and fact.stems & said & _FEES and case.closeness(fact, subject) >= 2 and case.stands(fact)
+            ):  # fmt: skip
+                return fact if fact.value == 0 else None
+    return None
+
+
+_FEES: Final = frozenset(stem(w) for w in ("fee", "charge", "surcharge", "shipping", "cost", "penalty"))
 
 
 def _switched(case: Case, status: str) -> Fact | None:
@@ -301,11 +350,16 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
                 words.derived = words.derived or (denied and fact.value is None)
             elif (
                 no
-                or (denied and (isinstance(fact.value, bool) or any(none_of(span, said[s]) for s in key)))
+                or (denied and any(none_of(span, said[s]) or _bluntly(span, said[s], fact) for s in key))
                 or (isinstance(fact.value, bool) and (yes or _bare(case, words, key)))
             ):
                 words.failed.append(f"the record says otherwise of `{fact.key}`")
         return
+
+
+def _bluntly(span: str, at: int, fact: Fact) -> bool:
+    """Return whether a yes or no field is denied in so many words, rather than something with its name in it."""
+    return isinstance(fact.value, bool) and denied_at(span, at) and re.match(r"[A-Za-z]*-", span[at:]) is None
 
 
 def _bare(case: Case, words: Words, key: frozenset[str]) -> bool:
@@ -377,7 +431,10 @@ _THERE_IS_NO: Final = re.compile(
 
 def denied_value(case: Case, mention: Mention) -> bool:
     """Return whether a value is said not to be: `there is no $500 threshold`."""
-    return _THERE_IS_NO.search(case.text[max(0, mention.start - 16) : mention.start]) is not None
+    before = case.text[max(0, mention.start - 16) : mention.start]
+    if re.search(r"\bnot\W{1,4}$", before, re.IGNORECASE):
+        return any(agrees(mention, m) for text in case.asked for m in read(text))  # `$849, not $749` as you thought
+    return _THERE_IS_NO.search(before) is not None
 
 
 def read_as_value(text: str) -> bool:

@@ -95,6 +95,20 @@ class Setting:
                 if line.heading and not line.bullet and line.depth == 0:
                     return
 
+    def column(self, at: int) -> tuple[int, int] | None:
+        """Return the offsets of the cell that heads the column of a table an offset is in; None outside of tables."""
+        line = self.line_at(at)
+        row = self.lines[line]
+        first = line
+        while first > 0 and self.text[self.lines[first - 1].start : self.lines[first - 1].end].lstrip().startswith("|"):
+            first -= 1
+        if first == line or not self.text[row.start : row.end].lstrip().startswith("|"):
+            return None
+        bars = self.text.count("|", row.start, at)
+        head = self.lines[first]
+        cuts = [head.start + m.start() for m in re.finditer(r"\|", self.text[head.start : head.end])]
+        return (cuts[bars - 1] + 1, cuts[bars]) if 0 < bars < len(cuts) else None
+
     def block(self) -> tuple[int, int]:
         """Return the offsets of the lines around the span's without a blank line between."""
         low = high = self.line_at(self.start)

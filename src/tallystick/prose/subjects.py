@@ -216,7 +216,8 @@ class Subjects:
                 best = 2
             elif thing.primary is not None and best < 2:
                 for alias in alternative:
-                    if thing.primary[1] in self.record.linked(alias):
+                    linked = self.record.linked(alias)
+                    if thing.primary[1] in linked or (not thing.call.reads and not linked.isdisjoint(thing.refs)):
                         best = 2
         if best == 0 and self.record.is_only(thing):
             return 1
