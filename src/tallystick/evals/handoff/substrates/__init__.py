@@ -1,7 +1,7 @@
 """What carries an artifact from role to role: nothing at all, or a framework's own messages.
 
-An episode's text is made by hops: each takes what came and returns what it passes on. A substrate runs the hops as roles
-of its own and hands the last text to an executor of its own; what is measured is the bytes that executor was given.
+An episode's text is made by hops: each takes what came and returns what it passes on. A substrate runs hops as roles of
+its own and hands the last text to an executor of its own; what is measured is the bytes that executor was given.
 Tasks, action labels, permission and coding stay the same, so only the transport differs.
 Source: constraint weakening, appendix G (framework-transfer checks).
 """
