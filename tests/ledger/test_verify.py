@@ -21,7 +21,7 @@ from tallystick.ledger import export as writer
 from tallystick.ledger import verify as verifier
 from tallystick.ledger.checkpoint import checkpoint
 from tallystick.ledger.export import export
-from tallystick.ledger.keys import public_bytes
+from tallystick.ledger.keys import make_signing_key, public_bytes
 from tallystick.ledger.memory import MemoryStore
 from tallystick.ledger.store import MAX_EVENT_BYTES, Head
 from tallystick.ledger.verify import verify
@@ -411,6 +411,19 @@ def test_exporting_badly_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="would be lost"):
         export(store, "r", tmp_path / "l.sqlite", None, now=NOW)
     assert [p.name for p in tmp_path.iterdir()] == ["l.sqlite"]
+
+
+def test_nothing_is_written_over_a_private_key(tmp_path: Path) -> None:
+    store = MemoryStore()
+    filled(store)
+    path = tmp_path / "l.db.key"
+    key = make_signing_key(path)
+    pem = path.read_bytes()
+    with pytest.raises(InputError, match="is a private key, and would be lost"):
+        export(store, "r", path, key, now=NOW)
+    assert path.read_bytes() == pem
+    assert [p.name for p in tmp_path.iterdir() if p.name.endswith(".part")] == []
+    export(store, "r", tmp_path / "l.db.key.pub", key, now=NOW)  # can be made again from the key
 
 
 def test_the_same_run_at_the_same_instant_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ def whole(out: Path, what: str) -> Iterator[BinaryIO]:
         what: what is written, for the error: "the export".
 
     Raises:
-        InputError: `out` cannot be written, or is no file that may be replaced: a folder, a device, an SQLite file.
+        InputError: `out` cannot be written, or is no file that may be replaced: a folder, a device, an SQLite file, a
+            private key.
     """
     draft = out.with_name(f".{out.name}.{secrets.token_hex(8)}.part")
     try:
@@ -31,8 +32,9 @@ def whole(out: Path, what: str) -> Iterator[BinaryIO]:
             raise InputError("is no regular file", where=str(out), fix="give the path of a file")
         if out.is_file():
             with out.open("rb") as old:
-                if old.read(16) == b"SQLite format 3\x00":
-                    raise InputError("is an SQLite file, and would be lost", where=str(out), fix="give another path")
+                lost = _irreplaceable(old.read(64))
+            if lost:
+                raise InputError(f"is {lost}, and would be lost", where=str(out), fix="give another path")
         try:
             with draft.open("xb") as stream:
                 yield stream
@@ -44,6 +46,15 @@ def whole(out: Path, what: str) -> Iterator[BinaryIO]:
             draft.unlink(missing_ok=True)
     except OSError as bad:
         raise InputError(f"{what} cannot be written: {bad.strerror}", where=str(out)) from bad
+
+
+def _irreplaceable(head: bytes) -> str:
+    """Return what a file is, by its first bytes, that nothing may be written over; "" where it is nothing such."""
+    if head.startswith(b"SQLite format 3\x00"):
+        return "an SQLite file"
+    if head.lstrip().startswith(b"-----BEGIN ") and b"PRIVATE KEY-----" in head:
+        return "a private key"  # without it, nothing can be signed again under the name that others have pinned
+    return ""
 
 
 def _sync_folder(folder: Path) -> None:
