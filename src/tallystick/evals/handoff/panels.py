@@ -64,8 +64,9 @@ def _transport(cast: Cast, wanted: Iterable[Item]) -> Iterator[Episode]:
     return _main(cast, wanted, "transport")
 
 
-_PLAY: Final[Mapping[Study, tuple[Callable[[], tuple[Item, ...]], Callable[[Cast, Iterable[Item]], Iterator[Episode]]]]]
-_PLAY = {
+_Items = Callable[[], tuple[Item, ...]]
+_Play = Callable[[Cast, Iterable[Item]], Iterator[Episode]]
+_PLAY: Final[Mapping[Study, tuple[_Items, _Play]]] = {
     "main": (items.main, _main),
     "compression": (items.compression, lambda cast, found: _main(cast, found, "compression")),
     "restoration": (items.bases, _restoration),
