@@ -139,8 +139,9 @@ def _pair(
             if (v := (theirs.get(name) or [None] * 2)[n]) is not None
         ]
         if known:
+            named = axes.get_legend_handles_labels()[1]
             axes.scatter(*zip(*known, strict=True), color=GREY, marker="_", s=120, linewidths=2.5, zorder=4,
-                         label="published" if n == 0 else None)  # fmt: skip
+                         label=None if "published" in named else "published")  # fmt: skip
     axes.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names], fontsize=8)
     percent(axes, "episodes")
     _legend(axes)
@@ -151,7 +152,8 @@ def _value(one: Mapping[str, Any]) -> float | None:
 
 
 def _legend(axes: Any) -> None:
-    axes.legend(frameon=False, fontsize=8)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
 
 
 def _foot(figure: Any, told: Mapping[str, Any], source: str) -> Any:

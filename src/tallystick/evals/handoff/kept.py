@@ -78,6 +78,8 @@ def append(folder: Path, reply: Reply) -> None:
 def settle(folder: Path, settings: Mapping[str, Any]) -> None:
     """Make a folder for a run, or see that it is this run's, and cut off a line that was left unfinished.
 
+    `panels` of the settings may grow from run to run; all else is the run.
+
     Raises:
         InputError: it cannot be used, or holds a run with other settings.
     """
@@ -85,17 +87,18 @@ def settle(folder: Path, settings: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as bad:
         raise InputError(f"cannot be made: {bad.strerror}", where=str(folder), fix="name a folder") from None
+    told = dict(settings)
     path = folder / SETTINGS
     if path.exists():
         before = settings_of(folder)
-        other = sorted(k for k in {*before, *settings} if before.get(k) != settings.get(k))
+        told["panels"] = list(dict.fromkeys([*before.get("panels", ()), *settings.get("panels", ())]))
+        other = sorted(k for k in {*before, *told} - {"panels"} if before.get(k) != told.get(k))
         if other:
             raise InputError(
                 f"the folder holds a run with other settings: {', '.join(other)}", where=str(folder),
                 fix="another folder for each model and setting",
             )  # fmt: skip
-    else:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(dict(settings)), indent=2) + b"\n")
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n")
     replies = folder / REPLIES
     if replies.exists():
         data = replies.read_bytes()

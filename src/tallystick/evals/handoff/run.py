@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -109,30 +109,31 @@ class _Half(ScriptedReviewer):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ran:
-    """Episodes, and how many of the plan's are missing because a reply is."""
+    """Episodes, and by panel how many items of the plan's are missing because a reply is."""
 
     episodes: tuple[Episode, ...]
-    missing: int
+    missing: dict[str, int]
 
 
 def episodes(plan: Plan, cast: Cast) -> Ran:
     """Play every episode of a plan; one whose reply is missing is counted and left out."""
     plan = plan.checked()
     found: list[Episode] = []
-    missing = 0
+    missing: dict[str, int] = {}
     for study in plan.studies:
         for item in plan.items(study):
             try:
                 found += played(study, cast, [item])
             except UnaskedError:
-                missing += 1
+                missing[study] = missing.get(study, 0) + 1
     return Ran(episodes=tuple(found), missing=missing)
 
 
-def settings(plan: Plan, model: str, more: dict[str, Any]) -> dict[str, Any]:
+def settings(plan: Plan, model: str, more: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return what a folder keeps of a run's settings. More panels may be added to a folder later."""
     return {
-        "model": model, "reviewer": plan.reviewer, "substrate": plan.substrate, "limit": plan.limit, **more,
+        "model": model, "reviewer": plan.reviewer, "substrate": plan.substrate, "limit": plan.limit,
+        "panels": list(plan.checked().studies), **(more or {}),
     }  # fmt: skip
 
 
@@ -144,13 +145,3 @@ def kept_cast(folder: Path) -> tuple[Cast, dict[str, Any]]:
         return reference_cast(carried), its
     reviewer: Reviewing = "scripted" if its.get("reviewer") == "scripted" else "model"
     return model_cast(Kept(folder, str(its["model"])), reviewer, carried), its
-
-
-def planned(plan: Plan) -> dict[str, int]:
-    """Return panel → items the plan has of it."""
-    return {study: len(plan.items(study)) for study in plan.checked().studies}
-
-
-def names(found: Iterable[Episode]) -> list[str]:
-    """Return the models of some episodes, each once."""
-    return list(dict.fromkeys(e.model for e in found))

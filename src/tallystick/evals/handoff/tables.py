@@ -13,13 +13,14 @@ from tallystick.evals.lifecycle.table import Table, estimate, number, theirs_of
 
 COLUMNS: Final = {
     "n": "n", "P": "P", "D": "D", "U": "U", "C": "C", "Y": "forbidden", "transition_loss": "transition loss",
-    "recognised": "recognised", "retention": "retention", "prerequisite": "prereq. retained", "status": "status",
+    "recognised": "recognised", "retention": "retention", "prerequisite_kept": "prereq. retained",
+    "prerequisite": "prerequisite", "status": "status",
     "authority": "authority", "fallback": "fallback", "actionability": "actionability",
 }  # fmt: skip
 _MAIN: Final = ("n", "P", "D", "U", "C", "Y", "transition_loss")
 _STUDY: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "compression": ("Compression gradient", ("n", "P", "D", "Y", "retention")),
-    "restoration": ("Component restoration on fixed artifacts", ("n", "P", "D", "Y", "prerequisite")),
+    "restoration": ("Component restoration on fixed artifacts", ("n", "P", "D", "Y", "prerequisite_kept")),
     "leave_out": ("All fields restored but one, two executor routes", ("n", "P", "C", "recognised", "Y")),
     "endpoint": ("Endpoint controls over the same artifacts, two executor routes", ("n", "P", "C", "recognised", "Y")),
     "gate": ("Tallystick's two layers over the same artifacts", ("n", "P", "D", "C", "Y")),
@@ -155,7 +156,7 @@ def _study(found: Mapping[str, Any], name: str) -> Table:
         cells = dict(one)
         more: dict[str, Callable[[], str]] = {
             "retention": lambda arm=arm: f"{100 * found[f'{name}_retention'][arm]:.1f}",  # type: ignore[misc]
-            "prerequisite": lambda arm=arm: _kept(found[f"{name}_losses"][arm]["prerequisite"]),  # type: ignore[misc]
+            "prerequisite_kept": lambda arm=arm: _kept(found[f"{name}_losses"][arm]["prerequisite"]),  # type: ignore[misc]
         }
         rows.append((arm, *(more[c]() if c in more else _cell(cells, c) for c in columns)))
         if place is not None:
