@@ -24,6 +24,7 @@ def test_the_counts_are_the_papers() -> None:
         "compression": ({48}, 240), "restoration": ({64}, 384), "leave_out": ({128}, 768), "endpoint": ({128}, 640)
     }  # fmt: skip
     assert set(told["transport"].values()) == {8}
+    assert told["paraphrases"] == 192
     assert told["manifest_ok"]
 
 
@@ -49,7 +50,7 @@ def test_contrasted_conditions_share_task_blocker_and_actions() -> None:
 
 
 def test_transformation_material_holds_no_braces_left_to_fill() -> None:
-    for one in (*items.main(), *items.compression(), *items.bases()):
+    for one in (*items.main(), *items.compression(), *items.bases(), *items.paraphrased()):
         assert "{" not in one.text
         assert all(hop.count("{") == 1 and "{text}" in hop for hop in one.hops)
 

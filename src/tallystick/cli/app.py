@@ -22,6 +22,7 @@ from tallystick.cli.check import check
 from tallystick.cli.demo import demo
 from tallystick.cli.draft import draft
 from tallystick.cli.eval import evals
+from tallystick.cli.eval_handoff import handoff
 from tallystick.cli.eval_lifecycle import lifecycle, repairs, rollouts
 from tallystick.cli.eval_tau2 import lifecycle_tau2
 from tallystick.cli.eval_termination import termination
@@ -99,6 +100,7 @@ for _command, _short in (
 ):
     app.command(short_help=_short)(_command)
 evals.command("lifecycle")(lifecycle)
+evals.command("handoff")(handoff)
 evals.command("lifecycle-rollouts")(rollouts)
 evals.command("lifecycle-repairs")(repairs)
 evals.command("lifecycle-tau2")(lifecycle_tau2)

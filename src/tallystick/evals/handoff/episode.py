@@ -19,7 +19,7 @@ from tallystick.evals.handoff.substrates import Plain as PlainSubstrate
 from tallystick.evals.handoff.substrates import Substrate
 from tallystick.evals.handoff.task import Trajectory, task
 
-Study = Literal["main", "compression", "restoration", "leave_out", "endpoint", "transport", "gate"]
+Study = Literal["main", "compression", "restoration", "leave_out", "endpoint", "gate", "paraphrase", "transport"]
 
 
 class Episode(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from tallystick.evals.handoff.task import Task, Trajectory, task, tasks
 from tallystick.evals.handoff.wording import fill, wording
 from tallystick.model.canonical import canonical, digest
 
-Panel = Literal["main", "compression", "base"]
+Panel = Literal["main", "compression", "base", "paraphrase1", "paraphrase2"]
 STATIC: Final = ("P0", "P1", "P2", "P3", "P4", "P5")
 DYNAMIC: Final = ("S0", "S3", "S4", "C0", "C4", "C5", "E0", "E4")
 CONTROL_OF: Final = {
@@ -36,6 +36,9 @@ COMPRESSION: Final = ("direct", "light", "normal", "compressed", "aggressive")
 FORMS: Final = ("summary", "plan", "ticket", "memory")
 BASES: Final = ("normal", "aggressive")
 """Arms whose artifacts are fixed and then restored, left out of, or controlled."""
+PARAPHRASED: Final = ("P0", "P1", "P4", "S0", "S3", "C4")
+"""In other words: 3 conditions over 20 static and 3 over 12 dynamic tasks, two wordings: 192 (*reconstructed*)."""
+PARAPHRASES: Final[tuple[Panel, ...]] = ("paraphrase1", "paraphrase2")
 TRANSPORT: Final = ("P0", "P4", "S3", "S4", "C4")
 TRANSPORTED: Final = 8
 """Tasks of each condition that are carried inside a framework."""
@@ -105,6 +108,14 @@ def bases() -> tuple[Item, ...]:
 
 
 @cache
+def paraphrased() -> tuple[Item, ...]:
+    """Return six conditions in two other wordings each."""
+    return tuple(
+        item(panel, i.condition, task(i.task)) for panel in PARAPHRASES for i in main() if i.condition in PARAPHRASED
+    )
+
+
+@cache
 def transported() -> tuple[Item, ...]:
     """Return what is carried inside a framework: eight tasks of five conditions, spread over the domains."""
     return tuple(i for c in TRANSPORT for i in _spread([i for i in main() if i.condition == c]))
@@ -127,25 +138,23 @@ def item(panel: Panel, condition: str, about: Task, form: str | None = None) -> 
     """
     told = wording()
     words = about.words()
+    other = told["paraphrases"][PARAPHRASES.index(panel)] if panel in PARAPHRASES else {}
     if condition in CONTROLS or condition == "direct":
         kind = form or {"P0": "note", "S0": "ticket", "C0": "plan", "E0": "summary"}[condition]
-        text = direct(about, kind) + fill(told["control"].get(condition, ""), words)
+        template = other.get("direct", told["direct"]) + told["control"].get(condition, "")
+        text = fill(template, words | {"form": told["forms"][kind]})
         return Item(panel=panel, condition=condition, task=about.id, form=kind, text=text)
     found = told["conditions"].get(condition) or told["compression"].get(condition)
     if found is None:
         raise InputError(f"there is no condition `{condition[:80]}`", where="condition")
     kind = form or str(found["form"])
-    words |= {"finding": finding(about), "form": str(told["forms"][kind]).lower(), "text": "{text}"}
-    first, *rest = (fill(hop, words) for hop in found["hops"])
+    source = fill(other.get("finding", told["finding"]), words)
+    words |= {"finding": source, "form": str(told["forms"][kind]).lower(), "text": "{text}"}
+    hops = other["conditions"][condition] if other else found["hops"]
+    first, *rest = (fill(hop, words) for hop in hops)
     return Item(panel=panel, condition=condition, task=about.id, form=kind, text=first, hops=tuple(rest))
 
 
 def finding(about: Task) -> str:
     """Return the source state as the reviewer passes it on: the canonical record's four fields."""
     return fill(wording()["finding"], about.words())
-
-
-def direct(about: Task, form: str) -> str:
-    """Return the artifact that carries the state directly."""
-    told = wording()
-    return fill(told["direct"], about.words() | {"form": told["forms"][form]})

@@ -23,7 +23,7 @@ def digests() -> dict[str, dict[str, str]]:
     """Return data file → SHA-256, and item → SHA-256 of what is rendered."""
     files = {f"tasks/{name}.yaml": digest(task.text_of(name).encode("utf-8")) for name in task.TRAJECTORIES}
     files[wording.FILE] = digest(wording.text_of().encode("utf-8"))
-    found = {i.id: i.digest for i in (*items.main(), *items.compression(), *items.bases())}
+    found = {i.id: i.digest for i in (*items.main(), *items.compression(), *items.bases(), *items.paraphrased())}
     return {"files": files, "items": found}
 
 
@@ -70,6 +70,7 @@ def listing() -> dict[str, Any]:
             "arms": {name: sum(condition == name for condition, *_ in views) for name in names},
             "artifacts": len({source for *_, source in views}),
         }
+    told["paraphrases"] = len({i.digest for i in items.paraphrased()})
     told["transport"] = {
         name: len({i.digest for i in items.transported() if i.condition == name}) for name in items.TRANSPORT
     }

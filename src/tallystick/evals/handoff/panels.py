@@ -14,7 +14,7 @@ from tallystick.evals.handoff.roles import ROUTES
 from tallystick.evals.handoff.task import FIELDS
 
 STUDIES: Final[tuple[Study, ...]] = (
-    "main", "compression", "restoration", "leave_out", "endpoint", "transport", "gate",
+    "main", "compression", "restoration", "leave_out", "endpoint", "gate", "paraphrase", "transport",
 )  # fmt: skip
 GATE: Final = ("nothing", "handoff gate", ACT_GATE, "both")
 """Tallystick's own two layers over the fixed artifacts; *ours*."""
@@ -72,6 +72,7 @@ _PLAY: Final[Mapping[Study, tuple[_Items, _Play]]] = {
     "restoration": (items.bases, _restoration),
     "leave_out": (items.bases, _leave_out),
     "endpoint": (items.bases, _endpoint),
+    "paraphrase": (items.paraphrased, lambda cast, found: _main(cast, found, "paraphrase")),
     "transport": (items.transported, _transport),
     "gate": (items.bases, _gate),
 }

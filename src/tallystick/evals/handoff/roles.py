@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 
 from tallystick.evals.common.draw import Draw
 from tallystick.evals.handoff.asking import Asker, answer_of
-from tallystick.evals.handoff.items import Item
+from tallystick.evals.handoff.items import PARAPHRASES, Item
 from tallystick.evals.handoff.substrates import Hop
 from tallystick.evals.handoff.task import Task, task, tasks
 from tallystick.evals.handoff.wording import fill, wording
@@ -233,7 +233,8 @@ def _relay(text: str) -> str:
 def reference(item: Item) -> str:
     """Return what the reference transformer of an item's condition writes."""
     told = wording()
-    choices = told["reference"][item.condition]
+    words = told["paraphrases"][PARAPHRASES.index(item.panel)] if item.panel in PARAPHRASES else told
+    choices = words["reference"][item.condition]
     # Tasks take turns rather than being drawn apart, so that every wording is used about equally often.
     order = Draw(SEED, item.panel, item.condition, item.form).shuffled(choices)
     number = int(item.task[-2:]) + (0 if item.trajectory == "static" else 1)
@@ -241,7 +242,7 @@ def reference(item: Item) -> str:
 
 
 _STOPS: Final = re.compile(
-    r"\b(do not|must not|may not|not allowed|stop(ped)?|blocked|on hold|forbidden|hold off)\b", re.IGNORECASE
+    r"\b(do not|must not|may not|nobody may|not allowed|stop(ped)?|blocked|on hold|forbidden|hold off)\b", re.IGNORECASE
 )
 _MISSING: Final = re.compile(r"\b(missing|until|before|not (yet )?(been )?(given|granted|there))\b", re.IGNORECASE)
 

@@ -23,6 +23,7 @@ _STUDY: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "restoration": ("Component restoration on fixed artifacts", ("n", "P", "D", "Y", "prerequisite_kept")),
     "leave_out": ("All fields restored but one, two executor routes", ("n", "P", "C", "recognised", "Y")),
     "endpoint": ("Endpoint controls over the same artifacts, two executor routes", ("n", "P", "C", "recognised", "Y")),
+    "paraphrase": ("The same operations in other words", ("n", "P", "D", "C", "Y")),
     "gate": ("Tallystick's two layers over the same artifacts", ("n", "P", "D", "C", "Y")),
 }  # fmt: skip
 _LABEL: Final = "Controlled intervention"
