@@ -142,7 +142,7 @@ def test_lost_episodes_are_played_again_and_others_are_not(two: tuple[str, str],
         play(plan(two[1]), "scripted:stale", None, other)
 
 
-def test_inspect_finds_the_task_by_its_name() -> None:
+def test_inspect_finds_the_task_by_its_name(tmp_path: Path) -> None:
     from inspect_ai import eval as inspect_eval
     from inspect_ai.model import get_model
 
@@ -153,7 +153,7 @@ def test_inspect_finds_the_task_by_its_name() -> None:
     }
     (log,) = inspect_eval(
         "tallystick/tau2_duty", task_args={"domain": "telecom", "limit": 1}, model=models["agent"],
-        model_roles={"user": models["user"]}, display="none", log_samples=False, log_dir=None,
+        model_roles={"user": models["user"]}, display="none", log_samples=False, log_dir=str(tmp_path),
     )  # fmt: skip
     assert log.status == "success"
     assert log.results is not None
