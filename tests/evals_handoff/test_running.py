@@ -137,3 +137,25 @@ def test_the_command_line_counts_runs_and_refuses_what_would_do_nothing(cli: Cli
         ("--model", "fake", "--out", str(tmp_path / "x")), ("--model", "reference", "--substrate", "x"),
     ):  # fmt: skip
         assert cli("eval", "handoff", *args).code == 2, args
+
+
+@pytest.mark.parametrize("name", ["langgraph", "autogen"])
+def test_scripts_score_alike_whatever_carries_their_words(cli: Cli, name: str) -> None:
+    pytest.importorskip("langgraph" if name == "langgraph" else "autogen_agentchat")
+    args = ("eval", "handoff", "--model", "reference", "--panel", "transport", "--json", "--substrate")
+    told = [json.loads(cli(*args, one).out) for one in ("plain", name)]
+    for reading in ("precedence", "plain"):
+        plain, carried = (one["readings"][reading]["transport"] for one in told)
+        assert plain["plain"] == carried[name]
+
+
+def test_folders_of_one_model_on_several_substrates_are_one_report(cli: Cli, tmp_path: Path) -> None:
+    for name in ("plain", "langgraph"):
+        pytest.importorskip("langgraph")
+        cli("eval", "handoff", "--model", "reference", "--panel", "transport", "--substrate", name, "--limit", "10",
+            "--out", str(tmp_path / name))  # fmt: skip
+    both = ("--report", str(tmp_path / "plain"), "--report", str(tmp_path / "langgraph"))
+    told = json.loads(cli("eval", "handoff", *both, "--json").out)
+    assert list(told["readings"]["plain"]["transport"]) == ["plain", "langgraph"]
+    assert cli("eval", "handoff", *both[:2], *both[:2]).code == 2
+    assert cli("eval", "handoff", *both[:2], "--panel", "main").code == 2

@@ -49,7 +49,7 @@ def tables(told: Mapping[str, Any], reading: str = "precedence") -> list[Table]:
     made += [_study(found, name) for name in _STUDY if name in found]
     if "transport" in found:
         made.append(_transport(found["transport"]))
-    return [*made, _upstream(told)]
+    return [*made, *_readings(told["readings"]), _upstream(told)]
 
 
 def _cell(found: Mapping[str, Any], column: str) -> str:
@@ -189,6 +189,24 @@ def _transport(found: Mapping[str, Any]) -> Table:
         head=("substrate and condition", *(COLUMNS[c] for c in columns)), rows=tuple(rows), source=place["at"],
         note="Percent; scoring is the same everywhere.",
     )  # fmt: skip
+
+
+def _readings(told: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield where the two readings part, arm by arm."""
+    first, second = told["precedence"], told["plain"]
+    rows: list[tuple[str, ...]] = []
+    for name in (n for n in ("main", *_STUDY) if n in first):
+        for arm, one in first[name].items():
+            other = second[name][arm]
+            if any(one[k]["hits"] != other[k]["hits"] for k in "PDC"):
+                shown = (f"{100 * m[k]['hits'] / m[k]['of']:.1f}" for k in "PDC" for m in (one, other))
+                rows.append((f"{name}: {arm}", str(one["P"]["of"]), *shown))
+    if rows:
+        yield Table(
+            key="readings", title="Where the precedence and the plain reading part", label="Audit/engineering",
+            head=("arm", "n", *(f"{k}, {reading}" for k in "PDC" for reading in ("precedence", "plain"))),
+            rows=tuple(rows), note="Percent. Arms that are not here are the same under both.",
+        )  # fmt: skip
 
 
 def _upstream(told: Mapping[str, Any]) -> Table:
