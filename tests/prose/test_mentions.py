@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tallystick.model.values import Money, Quantity
 from tallystick.prose.mentions import mentions
+from tallystick.prose.numerals import number_of_words
 from tallystick.prose.reading import MonthDay
 
 CASES = [
@@ -112,3 +113,52 @@ def test_any_text_is_read_without_error_and_mentions_do_not_overlap(text):
     found = mentions(text)
     assert all(a.end <= b.start for a, b in pairwise(found))
     assert all(text[m.start : m.end] == m.text and m.readings for m in found)
+
+
+def test_number_words_that_make_no_one_number_state_none() -> None:
+    for words, number in (("two hundred and five", 205), ("twenty-one hundred", 2100), ("a thousand", 1000),
+                          ("one million two hundred thousand and five", 1_200_005), ("zero", 0)):  # fmt: skip
+        assert number_of_words(words) == number
+    for words in ("one two three", "four twenty", "ten five", "twenty zero", "zero one", "hundred hundred",
+                  "thousand million", "five million five million", "two both"):  # fmt: skip
+        assert number_of_words(words) is None
+
+
+@given(st.integers(0, 999_999_999))
+def test_a_number_written_out_is_read_back(number: int) -> None:
+    assert number_of_words(_written(number)) == number
+
+
+def _written(number: int) -> str:
+    ones = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ]
+    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+    if number < 20:
+        return ones[number]
+    if number < 100:
+        return tens[number // 10 - 2] + (f"-{ones[number % 10]}" if number % 10 else "")
+    for scale, word in ((1_000_000, "million"), (1_000, "thousand"), (100, "hundred")):
+        if number >= scale:
+            rest = number % scale
+            return f"{_written(number // scale)} {word}" + (f" {_written(rest)}" if rest else "")
+    raise AssertionError

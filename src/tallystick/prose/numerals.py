@@ -68,7 +68,7 @@ _ORDINALS: Final = {
     )
 }
 _WORD: Final = "|".join(sorted([*_UNITS, *_TENS, *_BIG], key=len, reverse=True))
-NUMBER_WORDS: Final = rf"(?:(?:a|one) )?(?:{_WORD})(?:(?:[ -]| and )(?:{_WORD}))*|a dozen|dozen|both|once|twice"
+NUMBER_WORDS: Final = rf"(?:(?:a|one) )?(?:{_WORD})(?:(?:[ -]| and )(?:{_WORD})){{0,16}}|a dozen|dozen|both|once|twice"
 ORDINAL_WORDS: Final = "|".join(_ORDINALS)
 
 
@@ -97,25 +97,36 @@ def scaled_by(word: str) -> int:
 
 
 def number_of_words(text: str) -> int | None:
-    """Return the number that English words state (`twenty-one`, `two hundred and five`, `a dozen`), else None."""
+    """Return the number that English words state (`twenty-one`, `two hundred and five`, `a dozen`), else None.
+
+    Words that do not make one number (`four twenty`, `one two three`) state none.
+    """
     total = part = 0
+    scale = 0
     found = False
     for word in re.split(r"[ -]+", text.lower()):
         if word in ("a", "and", ""):
             continue
         if word in _SINGLE:
-            return _SINGLE[word]
-        if word in _UNITS:
-            part += _UNITS[word]
-        elif word in _TENS:
-            part += _TENS[word]
-        elif word == "hundred":
-            part = (part or 1) * 100
-        elif word in _BIG:
-            total += (part or 1) * _BIG[word]
-            part = 0
-        else:
+            return None if found else _SINGLE[word]
+        value = _UNITS.get(word, _TENS.get(word, _BIG.get(word)))
+        if value is None or (found and total + part == 0):
             return None
+        if word in _UNITS or word in _TENS:
+            # After hundreds, anything; after tens, one of the nine; after those, nothing.
+            if part % 100 and not (part % 100 >= 20 and part % 10 == 0 and 0 < value < 10):
+                return None
+            if value == 0 and found:
+                return None
+            part += value
+        elif word == "hundred":
+            if part >= 100 or (part == 0 and found):
+                return None
+            part = (part or 1) * 100
+        else:
+            if (scale and value >= scale) or (part == 0 and found):
+                return None
+            total, part, scale = total + (part or 1) * value, 0, value
         found = True
     return total + part if found else None
 

@@ -13,8 +13,13 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tallystick.model.values import EntityRef
+from tallystick.prose.standing import Named as IsName
+from tallystick.prose.standing import rough, spoken_of
 
 Whose = Literal["mine", "other", "both"]
+
+MAX_SENTENCE: Final = 2_000
+"""Characters of a sentence in which anything is stated plainly; so no search around a value goes farther than that."""
 
 _SENTENCE: Final = re.compile(r"\n|[.!?](?=[\s*_)\"'\u201d\u2019]|$)")
 _CLAUSE: Final = re.compile(
@@ -42,7 +47,11 @@ _TIMES: Final = re.compile(
 )
 _CONDITION: Final = re.compile(r"\W*(?:if|unless|should|suppose|assuming)\b", re.IGNORECASE)
 _DENIED_AFTER: Final = re.compile(r"\W*(?:was|were|is|are|has|have|had)\s?(?:not\b|n['\u2019]t\b)", re.IGNORECASE)
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TOKEN: Final = re.compile(r"[^\W_](?:[\w\-.]*[\w])?")
+_LISTED: Final = re.compile(
+    r"[\s*_`)]*(?:&|/|,?\s*\b(?:and|or|as well as)\b)[\s*_`(#]*(?:[a-z]+ )?[\s*_`(#]*", re.IGNORECASE
+)
 _ABOUT: Final = re.compile(r"\s*(?:for|on|to|of|under|about|regarding)\b", re.IGNORECASE)
 
 
@@ -68,6 +77,7 @@ class Places:
         self._starts = [s for s, _ in self._sentences]
         self._clauses = [c for s, e in self._sentences for c in _spans(_CLAUSE, text, s, e)]
         self._clause_starts = [s for s, _ in self._clauses]
+        self._comments = [found.span() for found in _COMMENT.finditer(text)]
 
     def sentence(self, at: int) -> tuple[int, int]:
         """Return the bounds of the sentence that `at` is in; a line is one at most."""
@@ -78,8 +88,13 @@ class Places:
         return self._clauses[max(0, bisect_right(self._clause_starts, at) - 1)]
 
     def denied(self, at: int, end: int) -> bool:
-        """Return whether what stands there is denied, only supposed, or asked: then it is not stated."""
+        """Return whether what stands there is denied, only supposed, or asked: then it is not stated.
+
+        Of an overlong sentence that is not told; nothing is plainly stated in one either (`spoken_of`).
+        """
         start, stop = self.clause(at)
+        if self._overlong(at):
+            return False
         before = self.text[start:at]
         if _DENIED.search(before) or _SUPPOSED.search(before):
             return True
@@ -90,6 +105,20 @@ class Places:
         if _UNDONE.search(self.text, end, high):
             return True
         return _DENIED_AFTER.match(self.text[end:stop]) is not None
+
+    def spoken_of(self, at: int, end: int, named: IsName) -> bool:
+        """Return whether what stands there is not stated, but only wished, tried, doubted or taken back."""
+        if self._overlong(at) or any(low <= at < high for low, high in self._comments):
+            return True
+        return spoken_of(self.text, self.clause(at), self.sentence(at), at, end, named)
+
+    def rough(self, at: int, end: int, named: IsName) -> bool:
+        """Return whether the amount that stands there is said roughly, as a bound, a part, a rate or a multiple."""
+        return self._overlong(at) or rough(self.text, self.clause(at), at, end, named)
+
+    def _overlong(self, at: int) -> bool:
+        low, high = self.sentence(at)
+        return high - low > MAX_SENTENCE
 
     def multiplied(self, end: int) -> bool:
         """Return whether what ends there is said several times over, or of each of several: it is then no total."""
@@ -107,7 +136,7 @@ class Places:
         start, stop = self.clause(at)
         here = [n for n in named if start <= n.start < stop]
         if here:
-            return _one(here)
+            return _one([*here, *self._listed_after(here[-1], named)])
         low, high = self.sentence(at)
         before = [n for n in named if low <= n.start < start]
         if before:
@@ -118,6 +147,27 @@ class Places:
             return "mine" if after[0].mine else "other"
         earlier = [n for n in named if n.start < low]
         return "mine" if not earlier or earlier[-1].mine else "other"
+
+    def of_another(self, at: int, kind: str) -> bool:
+        """Return whether the clause speaks of another thing of a kind, without its name: `for your other order`."""
+        start, stop = self.clause(at)
+        noun = re.escape(kind.replace("_", " "))
+        return (
+            re.search(rf"(?i)\b(?:other|another|different|wrong)(?: \w+['\u2019]s)? {noun}\b", self.text[start:stop])
+            is not None
+        )
+
+    def _listed_after(self, last: Named, named: list[Named]) -> list[Named]:
+        """Return what a list that begins in a clause goes on with: the second of `for O-7 and O-8`."""
+        found: list[Named] = []
+        for following in named:
+            if following.start < last.end:
+                continue
+            if not _LISTED.fullmatch(self.text, last.end, following.start):
+                break
+            found.append(following)
+            last = following
+        return found
 
     def _belongs(self, start: int) -> bool:
         """`…, for I-8` and `… (order I-8)` say what the clause before is about; `… and I-8 stays open` does not."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from tallystick.contracts.types import Contract, Slot
 from tallystick.gates.derive import Derived, derive, scope_of_slot
@@ -24,10 +24,14 @@ from tallystick.prose.mentions import mentions
 from tallystick.prose.places import Named, Places, naming, same_shape, standing, tokens_in
 from tallystick.prose.reading import Mention
 from tallystick.prose.stating import claimable, could_say, folded, labels_of, nearest, says, stated, stems
+from tallystick.prose.words import stem
 from tallystick.view import View
 
+T = TypeVar("T")
 MAX_TEXT: Final = 200_000
 """Characters of an answer that are read; a longer one is not read at all."""
+MAX_VALUES: Final = 1_000
+"""Values, names of things, or places of one word in an answer that is read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,13 +64,29 @@ def propose(view: View, contract: Contract, text: str) -> Proposed:
     if not contract.answer:
         return Proposed()
     if len(text) > MAX_TEXT:
-        return Proposed(
-            unmatched={
-                s.name: _note(s, "text.absent", f"an answer of more than {MAX_TEXT:,} characters is not read",
-                              "a shorter answer, or claims beside it") for s in contract.answer
-            }
-        )  # fmt: skip
-    reader = _Reader(view, contract, text)
+        return _unread(contract, f"an answer of more than {MAX_TEXT:,} characters is not read")
+    try:
+        return _read(contract, _Reader(view, contract, text))
+    except _TooManyError:
+        return _unread(contract, f"an answer of more than {MAX_VALUES:,} values or names is not read")
+
+
+class _TooManyError(Exception):
+    """An answer holds more than is looked at."""
+
+
+def _bounded(found: list[T]) -> list[T]:
+    if len(found) > MAX_VALUES:
+        raise _TooManyError
+    return found
+
+
+def _unread(contract: Contract, why: str) -> Proposed:
+    short = "a shorter answer, or claims beside it"
+    return Proposed(unmatched={s.name: _note(s, "text.absent", why, short) for s in contract.answer})
+
+
+def _read(contract: Contract, reader: _Reader) -> Proposed:
     claims: list[Claim] = []
     unmatched: dict[str, Reason] = {}
     ambiguous: dict[str, Reason] = {}
@@ -103,7 +123,7 @@ class _Reader:
         self.contract = contract
         self.text = text
         self.places = Places(text)
-        self.mentions = mentions(text)
+        self.mentions = _bounded(list(mentions(text)))
         self.known = Known(view, contract)
 
     # ------------------------------------------------------------------ one slot
@@ -130,7 +150,7 @@ class _Reader:
         if not mine:
             return []
         kinds = {ref.kind for ref in mine}
-        return naming(self.text, mine, self.known.names(kinds, mine), kinds)
+        return _bounded(naming(self.text, mine, self.known.names(kinds, mine), kinds))
 
     def _underived(self, slot: Slot, named: list[Named], why: Sequence[Reason]) -> Claim | Reason:
         """The record gives no value: claim the one the text could mean, and let the verifier say what is missing."""
@@ -191,6 +211,8 @@ class _Reader:
             how, labelled = self._how(mention.start, mention.end, named, slot, labels, self._names_of(mention))
             if how == "stated" and (mention.approximate or mention.edge or self.places.multiplied(mention.end)):
                 how = "inexact"
+            if equal and how == "stated":
+                how = self._plainly(mention.start, mention.end, labels)
             if how == "stated" and self._whole(mention):
                 how = "other_field"
             if not equal and not labelled and self._counts_other(type_, mention, labels):
@@ -198,6 +220,16 @@ class _Reader:
             said = claimable(mention, type_, labels) if typed else None
             found.append(_Place(mention.start, equal, how, labelled, said, mention.text))
         return found
+
+    def _plainly(self, start: int, end: int, labels: frozenset[str], *, amount: bool = True) -> Standing:
+        """Return how the value that would be claimed stands; any other one is a rival, however it is said."""
+
+        def named(word: str) -> bool:
+            return stem(word.lower()) in labels
+
+        if self.places.spoken_of(start, end, named):
+            return "denied"
+        return "inexact" if amount and self.places.rough(start, end, named) else "stated"
 
     def _counts_other(self, type_: Type, mention: Mention, labels: frozenset[str]) -> bool:
         """`3 flights` is not how many days."""
@@ -232,7 +264,7 @@ class _Reader:
         words = dict.fromkeys(stems(*under) | self.known.labels(slot), "other") | dict.fromkeys(labels, "slot")
         label = nearest(self.text, self.places.clause(start), start, end, words)
         whose = self.places.whose(start, named)
-        if whose != "mine":
+        if whose != "mine" or (slot.entity is not None and self.places.of_another(start, slot.entity.kind)):
             return "other_entity", label == "slot"
         if label == "other":
             return "other_field", False
@@ -252,13 +284,15 @@ class _Reader:
         for word, equal in ((value, True), *((r, False) for r in sorted(rivals))):
             if not word:
                 continue
-            for at in self._standing(type_, word):
+            for at in _bounded(self._standing(type_, word)):
                 under = frozenset(self.known.under(word)) if not equal else frozenset()
                 how, labelled = self._how(
                     at, at + len(word), [] if self._is_name(at, named) else named, slot, labels, under
                 )
                 if not equal and how == "stated" and not labelled and self._former(at, len(word), found):
                     continue
+                if equal and how == "stated":
+                    how = self._plainly(at, at + len(word), labels, amount=False)
                 found.append(_Place(at, equal, how, labelled, word, word))
         # `delivered` inside `not delivered yet` is found above; a rival inside the value itself is no rival.
         taken = [(p.start, p.start + len(p.shown)) for p in found if p.equal]

@@ -48,6 +48,8 @@ _SILENT: Final = frozenset(
         "have",
     }
 )
+_FAR: Final = 2_000
+"""Characters from a value beyond which no word is its label."""
 _PERCENT: Final = frozenset(map(stem, ("percent", "percentage", "pct", "rate")))
 _UNITS: Final = {"lb": "pound", "oz": "ounce", "yr": "year", "pt": "point", "kilogram": "kg", "gram": "g",
                  "kilometer": "km", "kilometre": "km", "meter": "m", "metre": "m"}  # fmt: skip
@@ -78,7 +80,7 @@ def nearest(text: str, clause: tuple[int, int], at: int, end: int, known: Mappin
         known: stem → what it stands for.
     """
     best, label = 10**9, ""
-    for word in _WORD.finditer(text, clause[0], clause[1]):
+    for word in _WORD.finditer(text, max(clause[0], at - _FAR), min(clause[1], end + _FAR)):
         if at <= word.start() < end:
             continue
         found = known.get(stem(word[0]))
