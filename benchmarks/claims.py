@@ -23,6 +23,7 @@ import msgspec
 
 from tallystick.prose.grounds import Judged
 from tallystick.prose.judge import Verifier
+from tallystick.prose.likeness import polarity
 from tallystick.prose.mentions import mentions
 from tallystick.prose.reading import Mention
 from tallystick.prose.setting import setting_of
@@ -188,6 +189,8 @@ def seeded(folder: Path, wanted: int, show: bool, seed: int = 1) -> dict[str, An
         for mention in mentions(final.text):
             if mention.kind in ("code", "quoted", "boolean", "ordinal", "time", "instant"):
                 continue
+            if mention.kind == "status" and polarity(final.text, mention.start):
+                continue  # `not refunded`: another state is denied as truly
             low, high = setting_of(final.text, mention.start, mention.end).clause(mention.start, mention.end)
             judged = verifier.judge(final.index, low, final.text[low:high])
             if judged.verdict not in GOOD:

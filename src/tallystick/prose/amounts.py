@@ -352,7 +352,7 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
     low, _ = case.setting.line()
     label = stems_of(case.text[low : mention.start])
     here = case.setting.at(mention.start, mention.end)
-    for start, end in (*here.headings(), *here.before()):
+    for start, end in (*here.before(here.block()[0]), *here.headings(), *here.before()):
         subject = case.subjects.named(case.text, start, end)
         if not subject or any(alias.lower() in said for alternative in subject for alias in alternative):
             continue

@@ -297,7 +297,11 @@ def _asked_for(case: Case, mention: Mention) -> bool:
         return False
     if any(amounts.states(mention, f) == "exact" for f in case.record.facts if not f.asked):
         return False
-    return any(amounts.agrees(mention, m) for text in case.asked for m in amounts.read(text))
+    return any(
+        amounts.agrees(mention, m) and (mention.kind == "money") == (m.kind == "money")
+        for text in case.asked
+        for m in amounts.read(text)
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -197,6 +197,7 @@ def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
                 if (
                     isinstance(value, str)
                     and len(value.replace("_", " ").split()) <= 3
+                    and "or" not in re.split(r"[\W_]+", value)
                     and any(alike(wanted, s) for s in key_stems(value.replace(" ", "_")))
                 ):
                     found = fact

@@ -123,6 +123,11 @@ def _list_total(case: Case, mention: Mention) -> tuple[Fact, ...]:
     return ()
 
 
+def _with_heading(case: Case, start: int, end: int) -> str:
+    head = next(iter(case.setting.at(start, end).headings()), (0, 0))
+    return case.text[slice(*head)] + " " + case.text[start:end]
+
+
 def _under_heading(case: Case, word: str, before: int) -> list[Mention]:
     """Return the amounts of the lines under the last heading above `before` that has a word."""
     wanted = stem(word)
@@ -148,9 +153,13 @@ def _margin(case: Case, mention: Mention) -> tuple[Fact, ...]:
     under, over = _UNDER.search(near), _OVER.search(near)
     if not (_LIMIT.search(near) and (under or over)):
         return ()
+    start, end = case.setting.at(mention.start, mention.end).line()
     limits = {n for text in case.asked for m in read(text) if m.kind == "money" for n in m.numbers}
     for other in case.all_mentions:
         if other.kind != "money" or other.start == mention.start or other.numbers[0] in limits:
+            continue
+        beside = case.setting.at(other.start, other.end).line()
+        if not start <= other.start < end and not _TOTAL.search(_with_heading(case, *beside)):
             continue
         for limit in limits:
             gap = limit - other.numbers[0]
