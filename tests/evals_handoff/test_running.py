@@ -159,3 +159,20 @@ def test_folders_of_one_model_on_several_substrates_are_one_report(cli: Cli, tmp
     assert list(told["readings"]["plain"]["transport"]) == ["plain", "langgraph"]
     assert cli("eval", "handoff", *both[:2], *both[:2]).code == 2
     assert cli("eval", "handoff", *both[:2], "--panel", "main").code == 2
+
+
+def test_a_blind_sample_holds_the_artifact_and_nothing_of_condition_checker_or_endpoint(
+    cli: Cli, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "o", tmp_path / "sheets.jsonl"
+    cli(
+        "eval", "handoff", "--model", "reference", "--panel", "compression", "--panel", "restoration", "--out", str(out)
+    )
+    assert cli("eval", "handoff", "--report", str(out), "--blind", str(file)).code == 0
+    sheets = [json.loads(line) for line in file.read_text().splitlines()]
+    key = [json.loads(line) for line in Path(f"{file}.key").read_text().splitlines()]
+    assert len(sheets) == len({s["id"] for s in sheets}) == 240
+    assert [s["id"] for s in sheets] == [k["id"] for k in key]
+    assert all(set(s) == {"id", "artifact", "rubric", "contract", "task"} for s in sheets)
+    assert len({k["condition"] for k in key}) > 6
+    assert cli("eval", "handoff", "--model", "reference", "--blind", str(file)).code == 2

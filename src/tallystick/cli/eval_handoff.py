@@ -66,6 +66,14 @@ def handoff(
             help="Which tables are printed: precedence (a block of the record decides) or plain (all words, A.3).",
         ),
     ] = "precedence",
+    blind: Annotated[
+        Path | None,
+        typer.Option(
+            "--blind",
+            metavar="FILE",
+            help="With --report: write 240 artifacts for blind judges here, one JSON object a line, and FILE.key.",
+        ),
+    ] = None,
     base_url: BaseUrl = None,
     api_key_env: KeyEnv = None,
     limit: Annotated[
@@ -83,7 +91,7 @@ def handoff(
     where a frozen item has changed, an executor saw more than its artifact, or a control touched one.
     """
     if list_:
-        _only("--list", model=model, panel=panel, report=report, limit=limit, out=out)
+        _only("--list", model=model, panel=panel, report=report, limit=limit, out=out, blind=blind)
         return _list(json=json)
     if reading not in ("precedence", "plain"):
         raise InputError(f"there is no reading `{reading[:80]}`", where="--reading", fix="one of: precedence, plain")
@@ -94,8 +102,12 @@ def handoff(
         _only("--report", model=model, limit=limit, out=out)
         from tallystick.evals.handoff.report import of_folders  # noqa: PLC0415
 
+        if blind is not None:
+            return _blind(report, Plan(studies=panels), blind, json=json)
         told = of_folders(report, Plan(studies=panels))
         return _tell(told, reading, report[0] if len(report) == 1 else None, json=json)
+    if blind is not None:
+        raise InputError("only kept runs are sampled", where="--blind", fix="name them with --report")
     if model is None:
         raise InputError("nothing to run", where="--model", fix="name a model, or use --list or --report")
     plan = Plan(studies=panels, reviewer=reviewer, substrate=substrate, limit=limit).checked()  # type: ignore[arg-type]
@@ -127,6 +139,29 @@ def _list(*, json: bool) -> int:
     console.say("transport: " + ", ".join(f"{name} {n}" for name, n in told["transport"].items()) + " a substrate")
     console.say(f"manifest {'kept' if told['manifest_ok'] else 'BROKEN: an item or data file is not the frozen one'}")
     return 0 if told["manifest_ok"] else 1
+
+
+def _blind(folders: list[Path], plan: Any, file: Path, *, json: bool) -> int:
+    from tallystick.evals.handoff.blind import sample  # noqa: PLC0415 - only this samples
+    from tallystick.evals.handoff.coding import coded  # noqa: PLC0415
+    from tallystick.evals.handoff.report import kept_episodes  # noqa: PLC0415
+
+    sheets, key = sample(coded(kept_episodes(folders, plan)[0]))
+    if not sheets:
+        raise InputError(
+            "no artifact to sample", where="--blind", fix="run the panel compression, restoration or leave_out"
+        )
+    for path, lines in ((file, sheets), (file.with_name(f"{file.name}.key"), key)):
+        try:
+            path.write_text("".join(jsontext.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        except OSError as bad:
+            raise InputError(f"cannot be written: {bad.strerror}", where=str(path)) from None
+    told = {"sheets": len(sheets), "file": str(file), "key": f"{file}.key"}
+    if json:
+        console.emit(told)
+    else:
+        console.say(f"{len(sheets)} artifacts in {file}; what they are is in {file}.key")
+    return 0
 
 
 def _reference(plan: Any, reading: str, out: Path | None, *, json: bool) -> int:

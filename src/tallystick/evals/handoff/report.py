@@ -29,6 +29,18 @@ def of_folders(folders: Sequence[Path], plan: Plan) -> dict[str, Any]:
     Raises:
         InputError: a folder holds no run; two hold the same model on the same substrate.
     """
+    found, missing, settings = kept_episodes(folders, plan)
+    return report(found, missing=missing, settings=settings)
+
+
+def kept_episodes(
+    folders: Sequence[Path], plan: Plan
+) -> tuple[list[Episode], dict[str, dict[str, int]], list[dict[str, Any]]]:
+    """Return the episodes of kept runs, what is missing of them, and their settings.
+
+    Raises:
+        InputError: as for `of_folders`.
+    """
     found: list[Episode] = []
     missing: dict[str, dict[str, int]] = {}
     settings: list[dict[str, Any]] = []
@@ -46,7 +58,7 @@ def of_folders(folders: Sequence[Path], plan: Plan) -> dict[str, Any]:
     told = [(s.get("model"), s.get("substrate")) for s in settings]
     if len(set(told)) != len(told):
         raise InputError("two folders of one model and substrate", fix="one folder each")
-    return report(found, missing=missing, settings=settings)
+    return found, missing, settings
 
 
 def _of(plan: Plan, its: Mapping[str, Any]) -> Plan:
