@@ -267,3 +267,59 @@ def test_a_run_that_a_marker_ended_is_regated_as_it_ended(
     told = cli("regate", file, "--policy", "B1", "--json").json
     (row,) = told["recordings"]
     assert (row["outcome"], row["turn"]) == (end, row["turns"] - 1)
+
+
+def runs(file: Path, policy: str, *turns: str, report: Any = None, close: bool = False) -> Path:
+    """A run of a read of both bills, then words that each go to the user."""
+    with Guard(CONTRACT, file, stop_policy=policy, report=report) as guard:
+        run = guard.run(TASK, run_id="r")
+        read(run, "B-1")
+        read(run, "B-2")
+        run.turn()
+        for text in turns:
+            run.turn(text, user_has_more=True)
+            run.says("user", "Go on.")
+        if close:
+            run.turn("I am done.")
+        else:
+            run.suspend()
+    return file
+
+
+def test_an_agent_that_was_told_to_report_and_never_did_is_regated_as_one_that_was_told(
+    cli: Cli, tmp_path: Path
+) -> None:
+    file = runs(tmp_path / "r.db", "B2", "May I?", report="xml", close=True)
+    found = outcomes(cli("regate", file, "--json").json)
+    assert found["B1"] == ("dead end", 2)
+    assert found["B2"] == ("not regatable", None)
+    assert found["B2-reports"] == ("not regatable", None)
+    assert cli("regate", file, "--not-told-to-report").code == 2
+
+
+def test_no_policy_ends_where_a_recording_merely_stops(cli: Cli, tmp_path: Path) -> None:
+    found = cli("regate", runs(tmp_path / "r.db", "B2", "May I?"), "--json").json
+    assert {r["outcome"] for r in found["recordings"]} == {"not regatable"}
+    file = chat(tmp_path / "chat.json", ("May I?", "Done."))
+    messages = json.loads(file.read_text())["messages"]
+    file.write_text(json.dumps({"messages": messages[:4]}))  # the agent was just told what its calls returned
+    found = cli("regate", file, "--json").json
+    assert {r["outcome"] for r in found["recordings"]} == {"not regatable"}
+
+
+def test_reports_in_the_encoding_that_nobody_named_are_not_taken_for_missing_ones(cli: Cli, tmp_path: Path) -> None:
+    file = chat(tmp_path / "json.json", ('May I?\n"stage": "ready_for_action"', 'Done.\n"stage": "completed"'))
+    (row,) = cli("regate", file, "--policy", "B1", "--json").json["recordings"]
+    assert row["outcome"] == "not regatable"
+    assert "--encoding" in row["why_not"]
+    assert outcomes(cli("regate", file, "--policy", "B1", "--encoding", "json", "--json").json) == {"B1": ("stops", 3)}
+    assert outcomes(cli("regate", file, "--policy", "B1", "--encoding", "xml", "--json").json)["B1"] == ("dead end", 1)
+
+
+def test_words_of_one_message_are_never_hidden_behind_the_calls_of_the_next(cli: Cli, tmp_path: Path) -> None:
+    file = chat(tmp_path / "chat.json", (marked("Done.", "completed"), marked("Done.", "completed")))
+    messages = [m for m in json.loads(file.read_text())["messages"] if m.get("content") != "Yes."]
+    file.write_text(json.dumps({"messages": messages}))
+    found = outcomes(cli("regate", file, *task(tmp_path), "--json").json)
+    assert found["B1"] == ("premature stop", 1)
+    assert found["B2-reports"] == ("not regatable", None)  # nobody knows what the user would have said

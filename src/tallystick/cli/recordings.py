@@ -24,6 +24,8 @@ from tallystick.traces.to_events import Chain, to_events
 from tallystick.view import View
 from tallystick.view.frozen import frozen_in
 
+RUN: Final = "run"
+"""The kind of a recording that is a run of ours."""
 _EXPORT: Final = b'{"format":"tallystick-export/'
 
 ContractOption = Annotated[
@@ -164,7 +166,7 @@ def _run(name: str, events: Callable[[], Iterator[Sealed]]) -> Recording:
         contract, task = frozen_in(first.event.body)
         return Followed(View(contract, task, run=name))
 
-    return Recording(name=name, kind="run", events=events, follow=follow)
+    return Recording(name=name, kind=RUN, events=events, follow=follow)
 
 
 def _conversation(trace: Trace, contract: Contract | None, task: Task) -> Recording:

@@ -13,8 +13,8 @@ from rich.text import Text
 from tallystick.cli import console
 from tallystick.cli.console import Json
 from tallystick.cli.recordings import (
+    RUN,
     ContractOption,
-    EncodingOption,
     FormatOption,
     Recording,
     TaskOption,
@@ -25,12 +25,14 @@ from tallystick.errors import InputError
 from tallystick.gates.stage import Stage
 from tallystick.gates.stop_policies import POLICIES, Regated, StopPolicy, regate_rulings
 from tallystick.model.plaintext import printable
-from tallystick.progress import Encoding
+from tallystick.progress import ENCODINGS, Encoding, parse_report
 from tallystick.runtime.recorded import RecordedTurn, moments, rulings, turns_of
 from tallystick.traces.formats import AUTO
 
 _STAGED: Final = ("A", "A-matched", "A-stop")
 """Policies that look at the derived stage."""
+_MARKED: Final = ("B1",)
+"""Policies that look at what a report says."""
 
 
 def regate(
@@ -50,10 +52,18 @@ def regate(
         bool | None,
         typer.Option(
             "--told-to-report/--not-told-to-report",
-            help="Whether the agent was told to report its stage. Default: told, where the recording holds a report.",
+            help="Whether the agent was told to report its stage. Default: told, where the recording holds a report or "
+            "that one was due.",
         ),
     ] = None,
-    encoding: EncodingOption = "xml",
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            metavar="E",
+            help="How the agent was told to write reports: xml or json. Default: xml; B1 says so where all are json.",
+        ),
+    ] = None,
     format: FormatOption = AUTO,  # noqa: A002 - the option's name
     json: Json = False,
 ) -> None:
@@ -63,7 +73,7 @@ def regate(
     and answered the same until then. Everything else is "not regatable". B1 reads markers, B2 ends a turn without a
     call, A is the derived stage and asks again, A-stop its stop rule alone; the stage needs a contract.
     """
-    read_as = encoding_named(encoding)
+    read_as = encoding_named(encoding) if encoding is not None else None
     chosen = _policies(policy)
     rows: list[dict[str, Any]] = []
     for recording in recordings(source, run, contract, task, format):
@@ -93,30 +103,48 @@ def _policies(names: list[str] | None) -> dict[str, StopPolicy]:
 
 
 def _judged(
-    recording: Recording, policies: dict[str, StopPolicy], told: bool | None, encoding: Encoding
+    recording: Recording, policies: dict[str, StopPolicy], told: bool | None, encoding: Encoding | None
 ) -> list[dict[str, Any]]:
     follow = recording.follow()
-    turns = tuple(turns_of(follow, recording.events(), encoding))
-    present = any(turn.present for turn in turns)
+    turns = tuple(turns_of(follow, recording.events(), encoding or ENCODINGS[0]))
+    # A host that was looking for reports has told its agent to make them, also where the record says that none came.
+    looked = any(turn.said is not None for turn in turns)
     if told is None:
-        told = present
-    elif present and not told:
+        told = looked
+    elif looked and not told:
         raise InputError(
-            "the recording holds reports, so its agent was told to make them",
+            "the recording holds reports, or that one was due, so its agent was told to make them",
             where="--not-told-to-report",
             fix="leave it out",
         )
     seen, followed = moments(turns), rulings(turns, follow.view.ended)
+    other = _written_as(turns) if encoding is None else None
+    cut = follow.view.ended is None and bool(turns) and (recording.kind == RUN or turns[-1].called)
     rows = []
     for name, policy in policies.items():
         if not turns:
-            found = Regated(exact=False, why_not="not regatable: the agent made no turn")
+            found = _not("the agent made no turn")
         elif name in _STAGED and not recording.staged:
-            found = Regated(exact=False, why_not=f"not regatable: {recording.why_not}")
+            found = _not(recording.why_not)
+        elif name in _MARKED and told and other is not None:
+            found = _not(f"its reports are written as {other}; say what it was told with --encoding")
         else:
             found = regate_rulings(seen, followed, policy, told=told)
+            if found.exact and found.turn is None and cut:
+                found = _not("it would have gone on where the recording stops, which is no end")
         rows.append(_row(recording, name, turns, found, told=told))
     return rows
+
+
+def _not(why: str) -> Regated:
+    return Regated(exact=False, why_not=f"not regatable: {why}")
+
+
+def _written_as(turns: tuple[RecordedTurn, ...]) -> Encoding | None:
+    """Return the other encoding, where every report that can be read is written in it and none in the first."""
+    if any(turn.value is not None for turn in turns):
+        return None
+    return next((e for e in ENCODINGS[1:] if any(parse_report(t.text, e).well_formed for t in turns)), None)
 
 
 def _row(

@@ -2,7 +2,8 @@
 
 One reader for runs of ours and for imported conversations, because both are events. A turn with calls ends when they
 are answered; text is a turn of its own where no call of the agent stands beside it. What followed a turn is read from
-the record: the user spoke, the agent was asked again, or nothing more came.
+the record: the user spoke, the agent was asked again, or nothing more came. An imported message has its calls before
+its words, so there what comes after words belongs to another message; a host of ours may record either first.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class RecordedTurn:
         text: what it said.
         tool_event: whether a tool had answered by its end.
         standing: where the task stood after it.
-        said: the report in it, beside the stage after it; None where there is none.
+        said: the report in it, beside the stage after it, or that one was due and absent; None where nobody looked for
+            one and there is none.
         present: whether its text holds a report, well formed or not.
         value: what a well-formed report names, as the runtime spells stages.
         next: what came after it: the user spoke, the agent went on, or the recording ends.
@@ -83,6 +85,7 @@ class Turns:
         self._held: list[Said] = []
         self._number = 0
         self._answered = False
+        self._imported = False
         self._at: datetime | None = None
 
     def take(self, sealed: ev.Sealed) -> RecordedTurn | None:
@@ -114,17 +117,20 @@ class Turns:
         if isinstance(body, ev.Intent | ev.Refusal):
             new = body.turn is not None and now.turn is not None and body.turn != now.turn
             done = now.called and (new or (body.turn is None and not now.waiting))
-            return self._close("agent") if done else None
+            alone = self._imported and now.spoke and not now.called
+            return self._close("agent") if done or alone else None
         if _speaks(body):
             text = body.text
             beside = now.called and now.waiting
-            again = now.spoke and not now.called and now.text == text
+            again = now.spoke and not now.called and now.text == text and not self._imported
             return None if beside or again else self._close("agent")
         return None
 
     def _add(self, sealed: ev.Sealed, said: Said | None) -> None:
         body, seq = sealed.event.body, sealed.event.seq
-        if isinstance(body, ev.Intent | ev.Refusal):
+        if isinstance(body, ev.Started):
+            self._imported = body.format is not None
+        elif isinstance(body, ev.Intent | ev.Refusal):
             now = self._opened(seq)
             now.called, now.last = True, seq
             now.turn = body.turn if body.turn is not None else now.turn
