@@ -55,6 +55,10 @@ _CONCRETE: Final = re.compile(
 def labels_of(case: Case, mention: Mention) -> list[frozenset[str]]:
     """Return stems of the words around a mention, from its clause outwards, entities and other values left out."""
     clause = case.setting.clause(mention.start, mention.end)
+    if mention.kind in ("number", "quantity") and any(
+        s.rank == 3 and 0 <= s.start - mention.end <= 5 for s in case.subjects.spots(case.text)
+    ):
+        return [_QUANTITY] * 4  # `2 Blue Mugs`
     if _TIMES.search(case.text[max(0, mention.start - 2) : mention.end + 2]) and mention.kind == "number":
         return [_QUANTITY] * 4
     here = case.setting.at(mention.start, mention.end)
@@ -445,7 +449,7 @@ def contradicted(case: Case, mention: Mention) -> bool:
             f
             for f in case.record.facts
             if f.stems - GENERIC <= _GRAND and "total" in f.stems and not f.asked and holds_money(f)
-            and case.closeness(f, NOBODY) and f.call.came == "ok"
+            and (case.closeness(f, NOBODY) or not f.call.reads) and f.call.came == "ok"
         ]  # fmt: skip
         if totals and not case.record.outdated(totals[-1]):
             return not states(mention, totals[-1])

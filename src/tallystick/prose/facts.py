@@ -270,9 +270,30 @@ class Record:
         order, ids = self._listings[at][-1]
         return order > thing.call.order and thing.primary[1] not in ids
 
+    @cached_property
+    def _written(self) -> dict[frozenset[str], list[Fact]]:
+        """Stems of a field's name -> what writes that went well answered under it."""
+        found: dict[frozenset[str], list[Fact]] = defaultdict(list)
+        for fact in self.facts:
+            if not fact.call.reads and fact.call.came == "ok" and not fact.asked and not fact.listed:
+                found[fact.stems].append(fact)
+        return dict(found)
+
+    def _superseded(self, fact: Fact) -> bool:
+        """Return whether a later write answered the field anew, of the only thing of its kind: `cart_total`, `total`."""
+        thing = fact.thing
+        if thing.primary is None or not fact.call.reads or fact.asked or len(self.kinds.get(thing.kind, ())) != 1:
+            return False
+        names = (fact.stems, *(fact.stems | {word} for word in key_stems(thing.kind)))
+        return any(
+            later.call.order > fact.call.order and later.thing.kind != thing.kind and not _same(later.value, fact.value)
+            for name in names
+            for later in self._written.get(name, ())
+        )
+
     def outdated(self, fact: Fact) -> bool:
         """Return whether a later receipt says otherwise: of the same field of the same object, or leaves it out."""
-        if self._gone(fact.thing):
+        if self._gone(fact.thing) or self._superseded(fact):
             return True
         newest = self.newest(fact)
         return newest.call.order > fact.call.order and newest.value is not None and not _same(newest.value, fact.value)

@@ -148,6 +148,8 @@ class Case:
         known = self._close.get(key)
         if known is None:
             known = self._close[key] = self.subjects.closeness(fact.thing, subject)
+        if known < 2 and not fact.call.reads and self.subjects.kind_in(fact.stems, subject):
+            return 2  # a `cart_total` in the answer to any write is the cart's
         return known
 
     @cached_property

@@ -338,7 +338,7 @@ def _lead(case: Case) -> str:
     """Return the words of the sentence before a span, and of the line that heads it."""
     head = next(iter(case.setting.headings()), (0, 0))
     low = max(case.setting.sentence()[0], case.setting.clause(case.setting.start, case.setting.end)[0])
-    return case.text[slice(*head)] + " " + case.text[low : case.setting.start]
+    return case.text[slice(*head)] + " " + case.text[low : case.setting.start].rpartition(": ")[2]
 
 
 def _each(case: Case, lines: list[tuple[int, int]]) -> Judged:

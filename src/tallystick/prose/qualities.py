@@ -39,6 +39,8 @@ class Vocabulary:
                 words = tuple(stem(w) for _, _, w in tokens_of(text.replace("_", " ")))
                 if words and len(words) <= 5 and not (len(words) == 1 and words[0].isdigit()):
                     self.by_words[words].append(fact)
+                    if words[-1] == "card" and len(words) == 2:
+                        self.by_words["card",].append(fact)
                     self.longest = max(self.longest, len(words))
 
 
@@ -71,6 +73,7 @@ def weigh(case: Case) -> Words:
     _states(case, words, span, {base + at for at, _, _ in tokens if base + at in own})
     _switches(case, words, tokens, span)
     judge_deeds(case, words, span)
+    _membership(case, words, span)
     _texts(case, words)
     return words
 
@@ -170,6 +173,12 @@ def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
             continue  # a deed, judged as one
         if re.search(r"\b(?:to|must|can|should|may|might|would|could) be\W*$", case.text[: mention.start]):
             continue  # not said to be so
+        if status in ("approved", "completed", "confirmed", "updated", "pending") and re.match(
+            r"\W{1,3}(?:amount|total|refund|credit|price|booking|itinerary|details?|package|cart)\b",
+            case.text[mention.end : mention.end + 14],
+            re.IGNORECASE,
+        ):
+            continue  # `the approved amount` says what the amount is
         denied = polarity(span, mention.start - case.setting.start)
         switch = _switched(case, status)
         if switch is not None:
@@ -352,7 +361,7 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
             elif (
                 no
                 or (denied and any(none_of(span, said[s]) or _bluntly(span, said[s], fact) for s in key))
-                or (isinstance(fact.value, bool) and (yes or _bare(case, words, key)))
+                or (isinstance(fact.value, bool) and (yes or (_bare(case, words, key) and _adjacent(tokens, key))))
             ):
                 words.failed.append(f"the record says otherwise of `{fact.key}`")
         return
@@ -361,6 +370,12 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
 def _bluntly(span: str, at: int, fact: Fact) -> bool:
     """Return whether a yes or no field is denied in so many words, rather than something with its name in it."""
     return isinstance(fact.value, bool) and denied_at(span, at) and re.match(r"[A-Za-z]*-", span[at:]) is None
+
+
+def _adjacent(tokens: list[tuple[int, str, str]], key: frozenset[str]) -> bool:
+    """Return whether the words of a field's name stand side by side in a span."""
+    places = [at for at, (_, s, _) in enumerate(tokens) if s in key]
+    return places[-1] - places[0] < len(places) if places else False
 
 
 def _bare(case: Case, words: Words, key: frozenset[str]) -> bool:
@@ -380,6 +395,24 @@ def _empty(case: Case, words: Words) -> None:
                 words.failed.append(f"`{key}` is not empty")
             elif fact is not None:
                 words.grounded.update(dict.fromkeys([*about, "empty"], "switch"))
+                words.strong.append(fact)
+            return
+
+
+def _membership(case: Case, words: Words, span: str) -> None:
+    """Judge what a list of ids says: `it is in your purchase history`, of a thing that the list names by its id."""
+    said = widened(frozenset(words.content))
+    for fact in case.record.facts:
+        if not fact.listed or fact.asked or fact.call.came != "ok" or not fact.stems & said:
+            continue
+        for subject in case.tiers[:2]:
+            ids = {a for alternative in subject for a in alternative}
+            if subject is NOBODY or not any(fact.value == a or fact.value in case.record.linked(a) for a in ids):
+                continue
+            if polarity(span, len(span)):
+                words.failed.append(f"`{fact.key}` has it")
+            else:
+                words.grounded.update({w: "list" for w in words.content if w in fact.stems or w in widened(fact.stems)})
                 words.strong.append(fact)
             return
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-_SENTENCE: Final = re.compile(r"(?<=[.!?])[)\"'*\u201d]*\s+(?=[A-Z0-9*\"'(\u201c$-])")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)[)\"'*\u201d]*\s+(?=[A-Z0-9*\"'(\u201c$-])")
 _CLAUSE: Final = re.compile(
     r"[;,()\u2014|\u2022]|\s[\u2013-]\s|:\s(?=\S+.*[,;])|\band\b|\bbut\b|\bso\b|\bwith\b|\bplus\b"
 )

@@ -72,7 +72,8 @@ class Subjects:
     @cached_property
     def _kind_words(self) -> dict[str, Subject]:
         found: dict[str, Subject] = {}
-        for kind, ids in self.record.kinds.items():
+        kinds = sorted(self.record.kinds.items(), key=lambda k: -len(key_stems(k[0])))
+        for kind, ids in kinds:  # `cart` is said of the `cart_id` rather than of a `cart_item_id`
             if len(ids) == 1 and len(self.record.kinds) > 1:
                 for word in key_stems(kind) - GENERIC:
                     found[word] = frozenset({frozenset(ids)})
@@ -156,7 +157,7 @@ class Subjects:
         if not here:
             return NOBODY
         best = max(s.rank for s in here)
-        chosen = [s for s in here if s.rank == best]
+        chosen = [s for s in here if s.rank == best or (best == 4 and s.rank == 3)]
         if best == 1:
             routes = [s for s in chosen if s.place]
             if len(routes) >= 2:
@@ -172,6 +173,10 @@ class Subjects:
             partial = [s for s in chosen if not s.place]
             chosen = partial or chosen
         return frozenset(alt for s in chosen for alt in s.subject)
+
+    def kind_in(self, stems: frozenset[str], subject: Subject) -> bool:
+        """Return whether the name of a field names a subject by the kind of which it is the only one."""
+        return any(not self._kind_words.get(word, NOBODY).isdisjoint(subject) for word in stems)
 
     def described(self, text: str, start: int, end: int) -> Subject:
         """Return whom a line describes without a name: `Enterprise economy car`, by two of its own short values."""
