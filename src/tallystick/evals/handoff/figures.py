@@ -85,14 +85,17 @@ def link(told: Mapping[str, Any], found: Mapping[str, Any]) -> Any:
     figure, axes = one_axes(5.0, 4.2)
     theirs = published()["contrasts"]
     shown = False
+    points: dict[tuple[float, float], list[str]] = {}
     for one in found["contrasts"]:
         v = theirs["rows"][one["condition"]]
         axes.scatter(v["D"][0], v["Y"][0], color=GREY, marker="x", label=None if shown else "published", zorder=2)
+        shown = True
         x, y = _value(one["delta_d"]), _value(one["delta_y"])
         if x is not None and y is not None:
-            axes.scatter(x, y, color=_D, label=None if shown else "here", zorder=3)
-            axes.annotate(one["condition"], (x, y), textcoords="offset points", xytext=(4, 3), fontsize=8)
-        shown = True
+            points.setdefault((round(x, 1), round(y, 1)), []).append(one["condition"])
+    for n, ((x, y), names) in enumerate(points.items()):
+        axes.scatter(x, y, color=_D, label=None if n else "here", zorder=3)
+        axes.annotate(", ".join(names), (x, y), textcoords="offset points", xytext=(4, 3), fontsize=8)
     axes.set_xlabel("gain of deactivation, points")
     axes.set_ylabel("gain of forbidden action, points")
     _legend(axes)
@@ -114,7 +117,7 @@ def compression(told: Mapping[str, Any], found: Mapping[str, Any]) -> Any:
             ours = [_value(found["compression"][a]["DY"[n]]["value"]) for a in names]
         else:
             ours = [100 * (1 - found["compression_retention"][a]) for a in names]
-        axes.plot(range(len(names)), ours, color=colour, marker="o", label=label, zorder=3)
+        axes.plot(range(len(names)), ours, color=colour, marker="sov"[n], markersize=9 - 2 * n, label=label, zorder=3)
     axes.set_xticks(range(len(names)), names)
     percent(axes, "share")
     _legend(axes)
