@@ -120,3 +120,34 @@ def test_a_call_in_doubt_is_named_and_nothing_is_completed() -> None:
     assert [r.code for r in found.unsettled] == ["doubt.open"]
     assert found.stage is not Stage.COMPLETED
     assert found.left
+
+
+ROWS = parse("""
+contract: rows/1
+entities:
+  bill: {id: id}
+tools:
+  pay: {effect: write, args: {bill: id, amount: string}, target: bill(args.bill), ok: result.status == "paid"}
+task:
+  inputs: {rows: list(json)}
+  owes:
+    - {id: paid, by: pay, each: rows, for: bill(item.id), args: {amount: item.amount}}
+""")
+
+
+def test_of_two_items_that_are_called_the_same_none_takes_the_others_place() -> None:
+    first, second = {"id": "B-1", "amount": "1.00"}, {"id": "B-1", "amount": "2.00"}
+    for rows in ([first, second], [second, first], [first, second, dict(first)]):
+        run = Guard(ROWS).run({"bindings": {"rows": rows}})
+        assert [o.id for o in run.progress().standing.obligations] == ["paid[B-1]", "paid[B-1]#2"]
+        run.call("pay", {"bill": "B-1", "amount": "2.00"}, lambda bill, amount: {"status": "paid"})
+        assert run.progress().stage is Stage.POST_OBS
+        assert not run.finish("Done.").accepted
+        run.call("pay", {"bill": "B-1", "amount": "1.00"}, lambda bill, amount: {"status": "paid"})
+        assert run.progress().stage is Stage.COMPLETED
+        assert run.finish("Done.").status == "CERTIFIED"
+
+
+def test_an_item_named_twice_is_owed_once() -> None:
+    run = Guard(CONTRACT).run({"bindings": {"bills": ["B-1", "B-1"]}})
+    assert [o.id for o in run.progress().standing.obligations] == ["paid[B-1]"]

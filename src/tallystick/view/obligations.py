@@ -16,19 +16,32 @@ def instances(contract: Contract, task: Task) -> Iterator[ObligationRecord]:
     """Yield the obligation instances of one run, with ids like `delivered` or `delivered[I-7]` for one item of several.
 
     A template whose bindings are missing still yields an instance (without entity and arguments), because forgetting an
-    obligation would be worse than owing it in general.
+    obligation would be worse than owing it in general. An item named twice is one item; other items that are called
+    the same are told apart as `paid[I-7]`, `paid[I-7]#2`.
     """
     for rule in contract.owes:
         if rule.each is None:
             yield _instance(rule, rule.id, {"task": task.bindings}, None)
             continue
         items = task.bindings.get(rule.each, ())
+        called: dict[str, list[Any]] = {}
         for item in items if isinstance(items, (list, tuple, frozenset, set)) else ():
-            yield _instance(rule, f"{rule.id}[{_label(item)}]", {"task": task.bindings, "item": item}, item)
+            name = f"{rule.id}[{_label(item)}]"
+            others = called.setdefault(name, [])
+            if any(_one(item, other) for other in others):
+                continue
+            others.append(item)
+            name = name if len(others) == 1 else f"{name}#{len(others)}"
+            yield _instance(rule, name, {"task": task.bindings, "item": item}, item)
 
 
 def _label(item: Any) -> str:
     return str(item.get("id", item)) if isinstance(item, Mapping) else str(item)
+
+
+def _one(item: Any, other: Any) -> bool:
+    """Return whether two items of one label are the same: `1` and `"1"` are one id, two rows about it are not."""
+    return bool(item == other) or not (isinstance(item, Mapping) or isinstance(other, Mapping))
 
 
 def _instance(rule: ObligationRule, name: str, env: Mapping[str, Any], item: Any) -> ObligationRecord:
