@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -193,7 +193,20 @@ def ground(case: Case, mention: Mention) -> Ground:
             if not labels[0]:
                 break
             passed = True
-    return Ground(False, why=refusal, near=True)
+    quoted = _verbatim(case, mention, holders)
+    return Ground(True, (quoted,)) if quoted is not None else Ground(False, why=refusal, near=True)
+
+
+def _verbatim(case: Case, mention: Mention, holders: Sequence[tuple[Fact, str]]) -> Fact | None:
+    """Return the sentence of the record that has every amount of the line: `max($75, 20% of $480) = $96`."""
+    low, high = case.setting.at(mention.start, mention.end).line()
+    beside = [m for m in case.all_mentions if low <= m.start and m.end <= high and m.kind in ("money", "percent")]
+    if len(beside) < 3:
+        return None
+    for fact, how in holders:
+        if how == "text" and all(states(m, fact) for m in beside) and any(case.closeness(fact, s) for s in case.tiers):
+            return fact
+    return None
 
 
 def _otherwise(case: Case, label: frozenset[str], fact: Fact) -> bool:
@@ -341,6 +354,8 @@ def _by_text(
     low, high = case.setting.clause(mention.start, mention.end)
     if _CONCRETE.search(case.text[low:high]) and overlap < 3:
         return False  # a rule does not say how things stand
+    if mention.kind == "percent" and overlap >= 3 and overlap * 4 >= len(topic) * 3:
+        return True
     if not case.general:
         for rival in _rivals(case, mention, subject, 2 if subject else 1):
             key = rival.stems - GENERIC
@@ -365,6 +380,7 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
             if isinstance(f.value, str) and not f.asked and f.stems - GENERIC and f.stems - GENERIC <= label
             and f.thing.primary is not None and f.thing.primary[0] != f.key and case.closeness(f, subject) >= 3
             and f.call.came == "ok" and not f.listed and ID_KEY.search(f.key)
+            and any(g.key == f.key and isinstance(g.value, str) and g.value.lower() in said for g in facts)
         ]  # fmt: skip
         together = [
             f for f in case.record.facts
@@ -400,6 +416,7 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
     if (
         held
         and not case.past
+        and not _FROM.match(case.text, mention.end)
         and all(f.thing.primary and f.thing.primary[0] != f.key and case.record.outdated(f) for f in held)
     ):
         return Ground(False, why=f"`{mention.text}` is how it was before")
@@ -407,6 +424,9 @@ def _identifier(case: Case, mention: Mention, facts: list[Fact]) -> Ground:
         return Ground(False, why=f"what is said of `{mention.text}` is on record for another of its kind")
     good = [f for f in facts if case.stands(f)] or facts
     return Ground(True, tuple(good[-1:]))
+
+
+_FROM: Final = re.compile(r"\W{0,4}(?:to|\u2192|->)\W")
 
 
 def _misplaced(case: Case, mention: Mention, said: set[str]) -> bool:
@@ -444,6 +464,10 @@ def _together(words: list[str], key: frozenset[str]) -> bool:
 def contradicted(case: Case, mention: Mention) -> bool:
     """Return whether the words around a number name exactly one field, and its newest receipt holds another value."""
     label = labels_of(case, mention)[0]
+    after = next((m for m in case.all_mentions if m.kind == mention.kind and m.start > mention.end), None)
+    low, high = case.setting.clause(mention.start, mention.end)
+    if after is not None and after.start < high and case.setting.column(mention.start) is None:
+        label = _stems(case, low, after.start)  # what follows the next amount says what that one is
     if label and not case.past and label <= _GRAND:
         totals = [
             f

@@ -98,6 +98,12 @@ def judge_deeds(case: Case, words: Words, span: str) -> None:
             words.failed.append("no call did this")
 
 
+def speaks_of_own(span: str) -> bool:
+    """Return whether a span says that the speaker did something."""
+    found = _DONE.search(span)
+    return found is not None and bool(found["a"])
+
+
 def _took_effect(case: Case, call: CallRecord) -> bool:
     """Return whether a call that answered with an error changed things all the same, as a later read shows."""
     args = call.call.args

@@ -58,6 +58,8 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
                 return Ground(True, listed, derived=True)
         head = head_of(case, mention) if mention.kind == "money" else frozenset()
         for make in (_sums, _gaps, _products):
+            if _is_right_side(case, mention):
+                break  # an equation that is written out is as it is, or wrong
             if make is _sums and not _SUM.search(line):
                 continue
             if make is _gaps and not _GAP.search(line):
@@ -74,7 +76,9 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
     if mention.kind in ("date", "datetime", "month_day"):
         return moment(case, mention)
     if mention.kind in ("number", "quantity") and mention.noun:
-        counted = _counts(case, mention)
+        counted = _counts(case, mention) or _found(case, mention)
+        if counted is None and _listed(case, mention).holds:
+            return Ground(True, derived=True)
         if counted is not None:
             return counted
     if mention.kind in ("duration", "quantity"):
@@ -145,6 +149,16 @@ def equation(case: Case, mention: Mention) -> bool:
         if total in mention.numbers and parts and len(held) == len(parts):
             return True
     return False
+
+
+def _is_right_side(case: Case, mention: Mention) -> bool:
+    """Return whether a number is what a written-out sum is said to come to."""
+    low, high = case.setting.at(mention.start, mention.end).line()
+    return any(
+        found.start("right") <= mention.start < found.end("right")
+        or mention.start <= found.start("right") < mention.end
+        for found in _EQUATION.finditer(case.text, low, high)
+    )
 
 
 def _list_sum(case: Case, mention: Mention) -> tuple[Fact, ...]:
@@ -373,10 +387,26 @@ def _listed(case: Case, mention: Mention) -> Ground:
     for ids in case.record.kinds.values():
         if sum(1 for i in ids if i in case.text) in mention.numbers:
             return Ground(True, derived=True)
+    if _bullets_before(case) in mention.numbers:
+        return Ground(True, derived=True)
     lines = case.setting.following_list()
     if lines and Decimal(len(lines)) in mention.numbers:
         return Ground(True, derived=True)
     return Ground(False)
+
+
+def _bullets_before(case: Case) -> int:
+    """Return how many entries the list above a span has, those within entries aside."""
+    depths: list[int] = []
+    for line in reversed(case.setting.lines[: case.setting.line_at(case.setting.start)]):
+        if line.bullet:
+            depths.append(line.depth)
+        elif depths and not line.blank and line.depth == 0:
+            break
+    return depths.count(min(depths)) if depths else 0
+
+
+_APART: Final = re.compile(r"\b(?:apart|differ\w*|longer|shorter|more|less|gap)\b", re.IGNORECASE)
 
 
 def _durations(case: Case, mention: Mention) -> Ground | None:
@@ -393,6 +423,16 @@ def _durations(case: Case, mention: Mention) -> Ground | None:
             moment = moment_of(fact.value)
             if moment is not None and any(case.closeness(fact, s) >= 2 for s in case.tiers[:2]):
                 by_thing[id(fact.thing)].append((fact, moment))
+    if _APART.search(case.text[slice(*case.setting.clause(mention.start, mention.end))]):
+        timed: dict[str, list[Fact]] = defaultdict(list)
+        for fact in case.record.facts:
+            if fact.stems & set(_SECONDS) and isinstance(fact.value, int) and not isinstance(fact.value, bool):
+                timed[fact.key].append(fact)
+        for key, facts in timed.items():
+            unit = next(n for s, n in _SECONDS.items() if s in key_stems(key))
+            for one, two in combinations(facts[-12:], 2):
+                if any(abs(one.value - two.value) * unit == w.total_seconds() for w in wanted):
+                    return Ground(True, (one, two), derived=True)
     for moments in by_thing.values():
         for (one, a), (two, b) in combinations(moments, 2):
             if not (score(label, one) or score(label, two) or mention.noun == "night"):

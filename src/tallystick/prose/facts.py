@@ -280,7 +280,7 @@ class Record:
         return dict(found)
 
     def _superseded(self, fact: Fact) -> bool:
-        """Return whether a later write answered the field anew, of the only thing of its kind: `cart_total`, `total`."""
+        """Return whether a later write answered the field anew, of the only thing of its kind."""
         thing = fact.thing
         if thing.primary is None or not fact.call.reads or fact.asked or len(self.kinds.get(thing.kind, ())) != 1:
             return False

@@ -60,7 +60,8 @@ _PAST: Final = re.compile(
 )
 GENERAL: Final = re.compile(
     r"\b(?:polic(?:y|ies)|rules?|qualif\w*|eligib\w*|entitle\w*|if|when|unless|require[sd]?|must|has to|have to"
-    r"|applies|usual(?:ly)?|typical(?:ly)?|normal(?:ly)?|general(?:ly)?|allow\w*|up to|always|covered|covers?"
+    r"|applies|exceed|capped|minimum|maximum"
+    r"|usual(?:ly)?|typical(?:ly)?|normal(?:ly)?|general(?:ly)?|allow\w*|up to|always|covered|covers?"
     r"|available)\b",
     re.IGNORECASE,
 )
@@ -138,7 +139,8 @@ class Case:
     def framed(self) -> frozenset[Subject]:
         """Subjects that the statement's own line or what heads it names; its neighbours' are not among them."""
         places = ((self.setting.start, self.setting.end), self.setting.sentence(), self.setting.line())
-        named = (self.subjects.named(self.text, *p) for p in (*places, *self.setting.headings()))
+        leads = tuple(self.subjects.leads(self.setting))
+        named = (self.subjects.named(self.text, *p) for p in (*places, *(leads or self.setting.headings())))
         described = self.subjects.described(self.text, *self.setting.line())
         return frozenset(s for s in (*named, described) if s)
 
@@ -148,7 +150,7 @@ class Case:
         known = self._close.get(key)
         if known is None:
             known = self._close[key] = self.subjects.closeness(fact.thing, subject)
-        if known < 2 and not fact.call.reads and self.subjects.kind_in(fact.stems, subject):
+        if known < 2 and not fact.call.reads and self.subjects.kind_in(fact.thing, subject):
             return 2  # a `cart_total` in the answer to any write is the cart's
         return known
 

@@ -220,7 +220,8 @@ def judge(case: Case, *, depth: int = 0) -> Judged:
     if not grounds:
         known = [w for w in words.content if w in words.grounded]
         share = len(known) / len(words.content) if words.content else 1.0
-        if not words.strong or share < 0.5:
+        deed = "done" in words.grounded.values() and share >= 0.25 and deeds.speaks_of_own(span)
+        if not words.strong or (share < 0.5 and not deed):
             named = [s for s in case.subjects.spots(span) if s.rank >= 3 or (s.rank == 1 and _EXISTS.search(span))]
             if named and (share == 1.0 or set(words.content) <= _THERE):
                 return Judged(verdict="supported", why="it names what is on record")

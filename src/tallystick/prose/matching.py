@@ -83,6 +83,8 @@ def _number(mention: Mention, value: Decimal, key: str) -> How:
         return ""
     if mention.kind == "id" and not mention.numbers:
         return ""
+    if mention.kind == "money" and stems & _NOT_MONEY and not stems & _MONEY:
+        return ""
     if mention.kind == "percent":
         if value in mention.numbers and (stems & _SHARES):
             return "exact"

@@ -153,6 +153,7 @@ def _phrases(case: Case, words: Words, tokens: list[tuple[int, str, str]], span:
             and not denied
             and not label
             and phrase not in PREVIEWS
+            and not span[tokens[at + size - 1][0] + len(tokens[at + size - 1][2]) :].lstrip("* ").startswith(":")
             and any(f.thing.primary for f in facts)
         ):
             words.failed.append(f"`{phrase}` is on record, but not for this")
@@ -341,6 +342,17 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
             if not key or not key <= set(said) or case.closeness(fact, subject) < least or not case.stands(fact):
                 continue
             hits[fact.key] = fact
+        if not hits and no:
+            heads = [
+                f for f in case.record.facts
+                if (name := [w for w in f.key.split("_") if stem(w) not in GENERIC]) and stem(name[-1]) in said
+                and case.closeness(f, subject) >= least and case.stands(f) and not f.asked
+            ]  # fmt: skip
+            if heads and all(empty(f.value) for f in heads):
+                words.grounded.update({s: "switch" for s in said if any(s in f.stems for f in heads)})
+                words.strong.append(heads[-1])
+                words.derived = True
+                return
         if not hits:
             continue
         best = max(len(f.stems - GENERIC) for f in hits.values())

@@ -19,6 +19,9 @@ Subject = frozenset[frozenset[str]]
 """Alternatives, each a set of aliases that one object must have together."""
 NOBODY: Final[Subject] = frozenset()
 _CITY_CODES: Final = {city: frozenset(c for c, n in CITIES.items() if n == city) for city in CITIES.values()}
+_LEAD: Final = re.compile(
+    r"\s*[-*\u2022]\s*\**(?:[a-z ]+ )?(?:id|number|order|booking|reservation|rental|item)\b", re.IGNORECASE
+)
 _MAX_GROUP: Final = 3
 """A word in the names of more entities than this names none of them."""
 
@@ -140,7 +143,7 @@ class Subjects:
             if described:
                 seen.add(described)
                 yield described
-        for start, end in (*own, *setting.headings(), *setting.before()):
+        for start, end in (*own, *self.leads(setting), *setting.headings(), *setting.before()):
             subject = self.named(setting.text, start, end)
             if subject and subject not in seen:
                 seen.add(subject)
@@ -158,6 +161,8 @@ class Subjects:
             return NOBODY
         best = max(s.rank for s in here)
         chosen = [s for s in here if s.rank == best or (best == 4 and s.rank == 3)]
+        if best == 2:  # `the headphones of the order` are the headphones
+            chosen = [s for s in here if s.rank == 1 and not s.place] or chosen
         if best == 1:
             routes = [s for s in chosen if s.place]
             if len(routes) >= 2:
@@ -174,9 +179,24 @@ class Subjects:
             chosen = partial or chosen
         return frozenset(alt for s in chosen for alt in s.subject)
 
-    def kind_in(self, stems: frozenset[str], subject: Subject) -> bool:
-        """Return whether the name of a field names a subject by the kind of which it is the only one."""
-        return any(not self._kind_words.get(word, NOBODY).isdisjoint(subject) for word in stems)
+    def leads(self, setting: Setting) -> Iterator[tuple[int, int]]:
+        """Yield the line of a span's list that gives the id of what the list is about: `- Booking ID: BK-2`."""
+        first, _ = setting.block()
+        if not setting.lines[setting.line_at(setting.start)].bullet:
+            return
+        for start, end in setting.before(first):
+            found = _LEAD.match(setting.text, start, end)
+            if found is not None and any(s.rank == 4 and start <= s.start < end for s in self.spots(setting.text)):
+                yield start, end
+                return
+
+    def kind_in(self, thing: Thing, subject: Subject) -> bool:
+        """Return whether names of an object's fields name a subject by the kind of which it is the only one."""
+        return any(
+            not self._kind_words.get(word, NOBODY).isdisjoint(subject)
+            for key in thing.fields if "_" in str(key) and not ID_KEY.search(str(key))
+            for word in key_stems(str(key))
+        )  # fmt: skip
 
     def described(self, text: str, start: int, end: int) -> Subject:
         """Return whom a line describes without a name: `Enterprise economy car`, by two of its own short values."""

@@ -78,6 +78,9 @@ def _known(case: Case, mention: Mention, *, deep: bool = True) -> Fact | None:
     for fact in reversed(case.record.facts):
         if holds_money(fact) and fact.call.came != "failed" and states(mention, fact) in ("exact", "size"):
             return fact
+    shared = _share(here, mention, deep=False) if not deep else ()
+    if shared:
+        return shared[0]
     if deep:
         if equation(here, mention):
             return next((f for f in reversed(case.record.facts) if holds_money(f)), None)
@@ -111,7 +114,9 @@ def _list_total(case: Case, mention: Mention) -> tuple[Fact, ...]:
             and "$" not in line[: line.lower().find("total")]
             and "total:" in line.lower()
         ):
-            break
+            if facts:
+                break
+            continue
         for one in group:
             fact = _known(case, one, deep=False)
             if fact is None:
@@ -170,7 +175,7 @@ def _margin(case: Case, mention: Mention) -> tuple[Fact, ...]:
     return ()
 
 
-def _share(case: Case, mention: Mention) -> tuple[Fact, ...]:
+def _share(case: Case, mention: Mention, *, deep: bool = True) -> tuple[Fact, ...]:
     """Return the facts behind `3% of that = $33.84`: a percentage on record, of an amount on record or worked out."""
     low, high = case.setting.at(mention.start, mention.end).line()
     if not _SHARE.search(case.text[low:high]):
@@ -188,7 +193,11 @@ def _share(case: Case, mention: Mention) -> tuple[Fact, ...]:
                 for how in (ROUND_FLOOR, ROUND_HALF_UP)
             }  # fmt: skip
             if values & set(mention.numbers):
-                fact = _known(case, base)
+                fact = (
+                    _known(case, base)
+                    if deep
+                    else next((f for f in case.record.facts if holds_money(f) and states(base, f) == "exact"), None)
+                )
                 if fact is not None:
                     return (given, fact)
     return ()
