@@ -279,9 +279,19 @@ class Record:
                 found[fact.stems].append(fact)
         return dict(found)
 
+    @cached_property
+    def _lone_kinds(self) -> frozenset[str]:
+        """Words for the kinds of which there is one thing."""
+        return frozenset(w for kind, ids in self.kinds.items() if len(ids) == 1 for w in key_stems(kind)) - {"id"}
+
     def _superseded(self, fact: Fact) -> bool:
         """Return whether a later write answered the field anew, of the only thing of its kind."""
         thing = fact.thing
+        if not fact.call.reads and not fact.asked and fact.stems & self._lone_kinds - key_stems(thing.kind):
+            return any(
+                later.call.order > fact.call.order and not _same(later.value, fact.value)
+                for later in self._written.get(fact.stems, ())
+            )
         if thing.primary is None or not fact.call.reads or fact.asked or len(self.kinds.get(thing.kind, ())) != 1:
             return False
         names = (fact.stems, *(fact.stems | {word} for word in key_stems(thing.kind)))
