@@ -1,0 +1,286 @@
+"""Anchoring: which of a task's things a piece of text is about. Words meet by stem, concept, number or initials."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from tallystick.handoff.checker.concepts import CONCEPTS
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?", re.UNICODE)
+_STOPPED: Final = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "for",
+        "to",
+        "in",
+        "on",
+        "at",
+        "by",
+        "with",
+        "and",
+        "or",
+        "not",
+        "no",
+        "be",
+        "is",
+        "are",
+        "was",
+        "were",
+        "may",
+        "must",
+        "do",
+        "does",
+        "into",
+        "from",
+        "as",
+        "it",
+        "its",
+        "this",
+        "that",
+        "whether",
+        "under",
+        "only",
+        "any",
+        "before",
+        "after",
+        "until",
+        "out",
+        "off",
+        "up",
+        "same",
+        "such",
+        "which",
+        "their",
+        "our",
+        "your",
+        "next",
+        "new",
+        "than",
+        "per",
+        "beside",
+        "one",
+        "s",
+        "here",
+        "there",
+        "all",
+        "has",
+        "have",
+        "been",
+        "without",
+        "can",
+        "could",
+        "should",
+        "would",
+        "will",
+        "also",
+        "over",
+        "via",
+        "more",
+    ]
+)
+_STATUS_WORDS: Final = frozenset(
+    [
+        "blocked",
+        "stopped",
+        "hold",
+        "must",
+        "cannot",
+        "prohibited",
+        "forbidden",
+        "withheld",
+        "suspended",
+        "paused",
+        "now",
+        "use",
+        "used",
+        "stop",
+        "block",
+        "yet",
+        "allowed",
+        "permitted",
+        "barred",
+        "banned",
+        "frozen",
+        "halted",
+    ]
+)
+_GENERIC: Final = frozenset(
+    [
+        "use",
+        "wait",
+        "request",
+        "ask",
+        "continue",
+        "send",
+        "do",
+        "work",
+        "put",
+        "get",
+        "make",
+        "run",
+        "take",
+        "start",
+        "apply",
+        "chase",
+        "reuse",
+        "using",
+        "used",
+        "provide",
+        "action",
+        "carry",
+        "open",
+        "file",
+        "give",
+        "show",
+        "move",
+        "place",
+        "call",
+        "state",
+    ]
+)
+Keys = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchors:
+    """The words of a task's fields, as keys; `stop` and `way` only hold what tells them apart.
+
+    Attributes:
+        actions: for each removed action, the keys that name it and no other removed action where there are such.
+        stop: keys of the removed actions and the status that the fallback does not share.
+        stop_verbs: keys of what a removed action does.
+        way: keys of the fallback that the removed actions do not share.
+        both: keys they share.
+        prerequisite: keys of the prerequisite; `kind` those that say what kind of thing it is.
+        authority: keys of the authority; `initials` of its name.
+    """
+
+    actions: tuple[Keys, ...]
+    stop: Keys
+    stop_verbs: Keys
+    way: Keys
+    way_verbs: Keys
+    both: Keys
+    prerequisite: Keys
+    kind: Keys
+    authority: Keys
+    initials: str
+
+
+KINDS: Final = frozenset(
+    str(n) for n, row in enumerate(CONCEPTS)
+    if {"sign", "approv", "authori", "licen", "consent", "exception", "review", "confirm", "receipt", "agreement",
+        "amend", "rul", "clearanc", "lift", "releas"} & set(row["en"])
+)  # fmt: skip
+"""Concepts that are kinds of prerequisite: an approval, a licence, a ruling, a lifted hold."""
+
+
+@lru_cache(maxsize=65536)
+def keys_of_word(word: str, language: str) -> Keys:
+    """Return the keys of one word: its concepts and its stem."""
+    found = set()
+    for n, row in enumerate(CONCEPTS):
+        stems = row["en"] if language == "en" else (*row[language], *row["en"])
+        for stem in stems:
+            if _stands(word, stem, language):
+                found.add(str(n))
+                break
+    found.add("=" + stem_of(word))
+    return frozenset(found)
+
+
+def _stands(word: str, stem: str, language: str) -> bool:
+    if word.startswith(stem):
+        # Short stems stand for the word and its endings only: `cut` is not `cutlery`.
+        return len(stem) > 4 or len(word) - len(stem) <= (4 if language != "en" else 3)
+    return language == "de" and len(stem) >= 5 and stem in word
+
+
+def stem_of(word: str) -> str:
+    """Return a word without its commonest English endings."""
+    for ending in ("ations", "ation", "ings", "ing", "ies", "ied", "ed", "es", "s", "al", "ly", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)].rstrip("y").removesuffix("i") or word
+    return word.rstrip("y") if len(word) > 3 else word
+
+
+def keys_of(text: str, language: str) -> Keys:
+    """Return the keys of a text."""
+    if language == "zh":
+        found = {str(n) for n, row in enumerate(CONCEPTS) if any(s in text for s in row["zh"])}
+        for word in _WORD.findall(text.lower()):
+            for part in re.findall(r"[a-z]{2,}|\d+", word):
+                found.add("=" + stem_of(part))
+        return frozenset(found)
+    found = set()
+    for word in _WORD.findall(text.lower()):
+        bare = re.sub(r"['’]s?$|['’].*$", "", word)
+        if bare and bare not in _STOPPED:
+            found |= keys_of_word(bare, language)
+    return frozenset(found)
+
+
+def _english(texts: Iterable[str], without: frozenset[str] = frozenset()) -> set[str]:
+    found: set[str] = set()
+    for text in texts:
+        for word in _WORD.findall(text.replace("_", " ").lower()):
+            bare = re.sub(r"['’]s?$|['’].*$", "", word)
+            if bare and bare not in _STOPPED and bare not in without:
+                found |= keys_of_word(bare, "en")
+    return found
+
+
+def anchors_of(task: Mapping[str, Any]) -> Anchors:
+    """Return the anchors of a task's record; a field it lacks anchors nothing."""
+    z = task.get("z") or {}
+    removed = [str(a) for a in task.get("removed_actions") or ()]
+    verbs = _english((a.replace("_", " ").split(" ")[0] for a in removed if a), _GENERIC)
+    status = _english([str(z.get("status") or "")], _STATUS_WORDS)
+    each = [_english([a]) for a in removed]
+    prerequisite = _english([str(z.get("prerequisite") or "")])
+    goal = _english([str(task.get("goal") or "")])
+    # The status also names what the whole task is about; only what it says beyond that points at the stopped action.
+    stop = set().union(*each, status - goal - prerequisite) if each else set(status)
+    fallback = _english([str(z.get("fallback") or "")])
+    admissible = [str(a) for a in task.get("admissible_actions") or ()]
+    near = [a for a in admissible if len(_english([a], _GENERIC) & fallback) >= 1]
+    way = fallback | (_english(near[:1]) if near else set())
+    name = str(z.get("authority") or "")
+    authority = _english([name], frozenset({"head"}))
+    capitals = "".join(w[0] for w in re.findall(r"[A-Za-z]+", name) if w.lower() not in {"of", "the", "and", "for"})
+    generic = {k for w in _GENERIC for k in keys_of_word(w, "en")} - {k for k in stop & way if k.isdigit()}
+    own = [
+        frozenset(a - set().union(*(b for b in each if b is not a))) if len(each) > 1 else frozenset(a) for a in each
+    ]
+    return Anchors(
+        actions=tuple(own),
+        stop=frozenset(stop - way - generic),
+        stop_verbs=frozenset(verbs - way),
+        way=frozenset(way - stop - generic),
+        way_verbs=frozenset(way & generic),
+        both=frozenset(stop & way),
+        prerequisite=frozenset(((prerequisite - goal - stop - way) | (prerequisite & KINDS)) or prerequisite),
+        kind=frozenset(prerequisite & KINDS),
+        authority=frozenset(authority),
+        initials=capitals.lower() if len(capitals) > 1 else "",
+    )
+
+
+def met(keys: Keys, anchor: Keys) -> frozenset[str]:
+    """Return the anchor's keys a text meets: equal, or stems that begin alike for five letters or more."""
+    hit = keys & anchor
+    loose = set(hit)
+    for a in anchor - hit:
+        if a[0] != "=" or len(a) < 6:
+            continue
+        for k in keys:
+            if k[0] == "=" and len(k) >= 6 and (k[1:6] == a[1:6]) and min(len(k), len(a)) >= 0.6 * max(len(k), len(a)):
+                loose.add(a)
+    return frozenset(loose)

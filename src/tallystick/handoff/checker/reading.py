@@ -1,0 +1,153 @@
+"""What each clause of an artifact is about, and what it does: the cues of the lexicon bound to the task's anchors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from tallystick.handoff.checker.anchors import Anchors, Keys, anchors_of, keys_of, met
+from tallystick.handoff.checker.lexicon import CUES, LEXICON, language_of
+from tallystick.handoff.checker.text import Sentence, sentences
+
+_HOLDS: Final = frozenset({"hold", "freeze", "stands", "lock", "stop"})
+_HOLD_KEYS: Final = keys_of("hold freeze lock", "en")
+About = Literal["stop", "way", "both", "none"]
+_PRONOUN: Final = re.compile(
+    r"^\W*(?:(?:but|and|so|yes|no|please|also|still|then|therefore|that said)\W+)*(?:it|its|it's|that|this|they|them|those|these|neither|both|same|nothing|lo|la|los|eso|esto|se|ello|das|es|sie|diese\w*|beide\w*|它|这|此)\b", re.IGNORECASE
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One clause as read.
+
+    Attributes:
+        said: its words.
+        about: what it is about: a removed action, the fallback, what both share, or neither.
+        own: it names that itself; otherwise it is carried over from what stands before.
+        actions: numbers of the removed actions it names.
+        verb: it names what a removed action does.
+        prerequisite, authority: the keys of theirs it meets.
+        cues: cue → the words that gave it.
+        sentence: number of its sentence.
+        shape: as in `text.Sentence`.
+    """
+
+    said: str
+    about: About
+    own: bool
+    actions: frozenset[int]
+    verb: bool
+    prerequisite: Keys
+    authority: Keys
+    named: bool
+    cues: Mapping[str, str]
+    sentence: int
+    shape: str
+    joint: str
+
+    def has(self, *cues: str) -> bool:
+        """Return whether any of these cues is in it."""
+        return any(c in self.cues for c in cues)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """An artifact as read: its clauses in order, its sentences and their whole-sentence cues."""
+
+    language: str
+    anchors: Anchors
+    clauses: tuple[Reading, ...]
+    said: tuple[Sentence, ...]
+    whole: tuple[Mapping[str, str], ...]
+
+    def of(self, n: int) -> tuple[Reading, ...]:
+        """Return the clauses of sentence `n`."""
+        return tuple(c for c in self.clauses if c.sentence == n)
+
+
+def read(task: Mapping[str, Any], artifact: str) -> Read:
+    """Read an artifact against a task's record."""
+    anchors = anchors_of(task)
+    language = language_of(artifact)
+    said = sentences(artifact)
+    clauses: list[Reading] = []
+    whole = []
+    about: About = "none"
+    actions: frozenset[int] = frozenset()
+    for n, sentence in enumerate(said):
+        whole.append(_cues(sentence.said.lower(), language))
+        under = " ".join(sentence.under)
+        head = _about(keys_of(under, language), anchors) if under else ("none", frozenset())
+        fresh = sentence.shape in {"item", "member", "row", "done", "note"}
+        if fresh:
+            about, actions = head[0], head[1]
+        for i, clause in enumerate(sentence.clauses):
+            keys = keys_of(clause.said, language)
+            mine, which = _about(keys, anchors)
+            own = mine != "none"
+            carried = i > 0 or (head[0] != "none" and fresh) or _PRONOUN.match(clause.said) is not None
+            if own:
+                about, actions = mine, which
+            elif not carried:
+                about, actions = "none", frozenset()
+            cues = dict(_cues(clause.said.lower(), language))
+            if "stop" in cues and cues["stop"] in _HOLDS and met(keys, anchors.prerequisite & _HOLD_KEYS):
+                del cues["stop"]  # the hold that has to be lifted, not a stop of the action
+            clauses.append(
+                Reading(
+                    said=clause.said, about=about, own=own, actions=actions, verb=bool(met(keys, anchors.stop_verbs)),
+                    prerequisite=met(keys, anchors.prerequisite), authority=met(keys, anchors.authority),
+                    named=_named(clause.said, keys, anchors, language), cues=cues, sentence=n, shape=sentence.shape,
+                    joint=clause.joint.lower(),
+                )
+            )  # fmt: skip
+    return Read(language=language, anchors=anchors, clauses=tuple(clauses), said=said, whole=tuple(whole))
+
+
+def _about(keys: Keys, anchors: Anchors) -> tuple[About, frozenset[int]]:
+    stop, way = met(keys, anchors.stop), met(keys, anchors.way)
+    actions = frozenset(i for i, a in enumerate(anchors.actions) if met(keys, a))
+    if stop and len(stop) >= len(way):
+        return ("stop" if not way else "both"), actions
+    if way:
+        return "way", frozenset()
+    if met(keys, anchors.both):
+        return "both", actions
+    return "none", frozenset()
+
+
+def _named(said: str, keys: Keys, anchors: Anchors, language: str) -> bool:
+    """Whether it names the authority: half its words, its most telling word, or its initials."""
+    hit = met(keys, anchors.authority)
+    if anchors.initials and re.search(rf"\b{anchors.initials}\b", said.lower()):
+        return True
+    if not hit:
+        return False
+    if language != "en":
+        return len({k for k in hit if k.isdigit()}) >= 1
+    own = hit - anchors.stop - anchors.way - anchors.prerequisite - anchors.both
+    words = {k for k in anchors.authority if k[0] == "="}
+    return bool(own & words) or len(hit & words) * 2 > len(words)
+
+
+def _cues(said: str, language: str) -> dict[str, str]:
+    said = said.replace("’", "'")
+    lexicon = LEXICON[language]
+    found: dict[str, str] = {}
+    left = said
+    # What reads like a stop but takes one back is looked for first, and its words count for nothing else.
+    for cue in ("silence", "released", "rejects", "closed", "assent", "override"):
+        hit = lexicon[cue].search(left)
+        if hit:
+            found[cue] = hit[0]
+            if cue in {"released", "assent", "override", "silence"}:
+                left = left[: hit.start()] + " … " + left[hit.end() :]
+    for cue in CUES:
+        if cue not in found and cue in lexicon:
+            hit = lexicon[cue].search(left)
+            if hit:
+                found[cue] = hit[0]
+    return found
