@@ -237,6 +237,14 @@ def _english(texts: Iterable[str], without: frozenset[str] = frozenset()) -> set
     return found
 
 
+ROLES: Final = frozenset(
+    str(n) for n, row in enumerate(CONCEPTS)
+    if {"chair", "officer", "board", "counsel", "manager", "director", "desk", "controller", "custodian", "sponsor",
+        "authority"} & set(row["en"])
+)  # fmt: skip
+"""Concepts of people and bodies who decide."""
+
+
 def anchors_of(task: Mapping[str, Any]) -> Anchors:
     """Return the anchors of a task's record; a field it lacks anchors nothing."""
     z = task.get("z") or {}
@@ -263,7 +271,7 @@ def anchors_of(task: Mapping[str, Any]) -> Anchors:
         actions=tuple(own),
         stop=frozenset(stop - way - generic),
         stop_verbs=frozenset(verbs - way),
-        way=frozenset(way - stop - generic),
+        way=frozenset((way - stop - generic) or (way - stop)),
         way_verbs=frozenset(way & generic),
         both=frozenset(stop & way),
         prerequisite=frozenset(((prerequisite - goal - stop - way) | (prerequisite & KINDS)) or prerequisite),

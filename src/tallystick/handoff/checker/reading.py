@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from tallystick.handoff.checker.anchors import Anchors, Keys, anchors_of, keys_of, met
+from tallystick.handoff.checker.anchors import ROLES, Anchors, Keys, anchors_of, keys_of, met
 from tallystick.handoff.checker.lexicon import CUES, LEXICON, language_of
 from tallystick.handoff.checker.text import Sentence, sentences
 
@@ -43,6 +43,7 @@ class Reading:
     prerequisite: Keys
     authority: Keys
     named: bool
+    role: bool
     cues: Mapping[str, str]
     sentence: int
     shape: str
@@ -78,7 +79,7 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
     about: About = "none"
     actions: frozenset[int] = frozenset()
     for n, sentence in enumerate(said):
-        whole.append(_cues(sentence.said.lower(), language))
+        whole.append(cues_of(sentence.said.lower(), language))
         under = " ".join(sentence.under)
         head = _about(keys_of(under, language), anchors) if under else ("none", frozenset())
         fresh = sentence.shape in {"item", "member", "row", "done", "note"}
@@ -93,14 +94,15 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
                 about, actions = mine, which
             elif not carried:
                 about, actions = "none", frozenset()
-            cues = dict(_cues(clause.said.lower(), language))
+            role = bool(keys & ROLES)
+            cues = dict(cues_of(clause.said.lower(), language))
             if "stop" in cues and cues["stop"] in _HOLDS and met(keys, anchors.prerequisite & _HOLD_KEYS):
                 del cues["stop"]  # the hold that has to be lifted, not a stop of the action
             clauses.append(
                 Reading(
                     said=clause.said, about=about, own=own, actions=actions, verb=bool(met(keys, anchors.stop_verbs)),
                     prerequisite=met(keys, anchors.prerequisite), authority=met(keys, anchors.authority),
-                    named=_named(clause.said, keys, anchors, language), cues=cues, sentence=n, shape=sentence.shape,
+                    named=_named(clause.said, keys, anchors, language), role=role, cues=cues, sentence=n, shape=sentence.shape,
                     joint=clause.joint.lower(),
                 )
             )  # fmt: skip
@@ -127,13 +129,16 @@ def _named(said: str, keys: Keys, anchors: Anchors, language: str) -> bool:
     if not hit:
         return False
     if language != "en":
-        return len({k for k in hit if k.isdigit()}) >= 1
+        return bool(hit & ROLES) or len({k for k in hit if k.isdigit()}) >= 2
+    if hit & ROLES - anchors.stop - anchors.way and any(k[0] == "=" for k in hit):
+        return True
     own = hit - anchors.stop - anchors.way - anchors.prerequisite - anchors.both
     words = {k for k in anchors.authority if k[0] == "="}
     return bool(own & words) or len(hit & words) * 2 > len(words)
 
 
-def _cues(said: str, language: str) -> dict[str, str]:
+def cues_of(said: str, language: str) -> dict[str, str]:
+    """Return the cues of a text in lower case: cue → the words that gave it."""
     said = said.replace("’", "'")
     lexicon = LEXICON[language]
     found: dict[str, str] = {}

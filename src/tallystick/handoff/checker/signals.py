@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tallystick.handoff.checker.reading import Read, Reading, _cues
+from tallystick.handoff.checker.reading import Read, Reading, cues_of
 
 _STRONG_GO: Final = re.compile(
     r"\b(?:go(?:ing|es)? ahead|proceed\w*|carr(?:y|ies) on|continue as|green light|full steam|crack on|press (?:on|ahead)|as planned|on schedule|"
@@ -32,6 +32,22 @@ _FIRM: Final = re.compile(
     r"waits? (?:for|on)|subject to|requires?|conditional on|depends on|needs|takes|without|provided|while|"
     r"hasta|mientras|solo (?:si|cuando|con|tras)|sólo (?:si|cuando|con|tras)|salvo|a menos que|sin|en cuanto|"
     r"bis|solange|erst (?:wenn|nach|mit|dann)|nur (?:mit|wenn|nach)|es sei denn|bevor|sobald|ohne)\b|之前|直到|除非|只有|才|待|必须|须|等",
+    re.IGNORECASE,
+)
+_CONTRAST: Final = re.compile(
+    r"\b(?:but|however|though|tho|although|yet|can|may|fine|ok|okay|allowed|free|exception|except|pero|aunque|sí|puede\w*|aber|doch|jedoch|darf|dürfen)\b|但|可以|可",
+    re.IGNORECASE,
+)
+_LACK: Final = re.compile(
+    r"\b(?:missing|lack\w*|outstanding|pending|unsigned|open|not (?:in|yet|there|given|granted|received|obtained|signed|issued)|falta\w*|pendiente|fehlt|aus|offen|still)\b|n't|尚|未|缺|没",
+    re.IGNORECASE,
+)
+_MAY: Final = re.compile(
+    r"\b(?:se puede\w*|se permite\w*|pod(?:éis|emos|ían)|en su lugar|alternativa|adelante con|permitid[oa]|disponible|zulässig|erlaubt|stattdessen|zur verfügung|nutzen|verwenden|inzwischen)\b|可以|可用|可先|改用|先用|允许|采用",
+    re.IGNORECASE,
+)
+_DECIDES: Final = re.compile(
+    r"\b(?:decid(?:e|en|irá)\b.{0,6}(?:el|la|los|las|:)|quien decide|decisión (?:corresponde|es|de)|entscheid(?:et|en)\b.{0,12}(?:der|die|das|allein|:)|zuständig|entscheidung (?:trifft|liegt))|由.{1,14}(?:决定|批准|审批|裁定)|(?:批准|决定|审批)权",
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(r"[?？]\s*$")
@@ -61,41 +77,63 @@ def stops(c: Reading) -> bool:
     return c.about in {"stop", "both"} and c.has("negation") and not c.has("rejects")
 
 
+def _stopped(clauses: Sequence[Reading], denied: bool) -> list[bool]:
+    """Which clauses of a sentence are under a stop: by themselves, or joined to one that is."""
+    out: list[bool] = []
+    for n, c in enumerate(clauses):
+        under = (stops(c) or (denied and c.about == "stop")) and (c.about != "way" or c.has("stop"))
+        if not under and n and out[-1] and c.about in {"stop", "both"} and not c.has("released"):
+            under = c.joint in {"or", "nor", "ni", "oder", "noch", ":", "："} or not (
+                c.has("go", "assent", "override") or _CONTRAST.search(c.said) or _CONTRAST.search(c.joint)
+            )
+        out.append(under)
+    # `the action: blocked` stops what stands before the colon.
+    for n in range(len(clauses) - 1):
+        later = clauses[n + 1]
+        if out[n + 1] and later.joint in {":", "：", "–", "-", "—", "→", "("} and not later.own:
+            out[n] = True
+    return out
+
+
 def _sentence(read: Read, n: int) -> Iterator[Signal]:
     clauses = read.of(n)
     said = read.said[n].said
     whole = read.whole[n]
+    foreign = read.language != "en"
     asks = _QUESTION.search(said) is not None
-    stopped = False
-    under = _cues(" ".join(read.said[n].under).lower(), read.language) if read.said[n].under else {}
+    under = cues_of(" ".join(read.said[n].under).lower(), read.language) if read.said[n].under else {}
     denied = read.said[n].shape == "member" and bool({"stop", "negation"} & under.keys())
+    held = _stopped(clauses, denied)
     firm = any(_FIRM.search(c.said) for c in clauses)
     gated = firm and any(c.prerequisite or c.named for c in clauses)
+    lacking = any(c.has("open") and not c.own and _LACK.search(c.said) for c in clauses)
     acts = [c for c in clauses if c.about in {"stop", "both"}]
-    for c in clauses:
+    for c, stopped in zip(clauses, held, strict=True):
 
         def s(kind: str, c: Reading = c) -> Signal:
             return Signal(kind, c.said, n, c.actions)
 
-        pending = bool(c.prerequisite) and c.has("open", "negation")
-        if (stops(c) or (denied and c.about == "stop")) and c.about != "way":
-            stopped = True
-            yield s("stop_act" if c.about != "none" else "stop_bare")
+        pending = bool(c.prerequisite) and (c.has("open", "negation") or lacking)
+        if stopped:
+            if stops(c) or denied:
+                yield s("stop_note" if c.shape == "note" else "stop_act" if c.about != "none" else "stop_bare")
+            else:
+                yield s("stop_also")
         elif c.about in {"stop", "both"} and not c.has("negation"):
             free = not c.has("gate") and not gated and not asks and not pending
-            if stopped and not (c.has("go") and (c.shape == "prose" or c.joint)) and c.shape != "member":
-                continue_ = False
-            else:
-                continue_ = True
-            free = free and continue_
-            if free and (c.verb or c.has("go", "usable")) and not c.has("past", "unadopted", "rejects"):
-                yield s("go_act" if c.own else "go_carried")
-            elif free and c.own and c.shape in {"item", "member", "row"} and not stopped:
+            free = free and not c.has("past", "unadopted", "rejects")
+            if free and (c.verb or c.has("go", "usable")):
+                kind = "go_act" if c.own else "go_carried"
+                yield s("go_mixed" if any(held) and kind == "go_act" else kind)
+            elif free and c.own and c.shape in {"item", "member", "row"}:
                 yield s("act_item")
-        foreign = read.language != "en" and c.shape == "item" and c.has("go") and not c.has("usable")
-        if c.about == "none" and (_STRONG_GO.search(c.said) or foreign) and not c.has("negation", "stop", "gate"):
-            yield s("go_bare")
-        if c.shape == "member" and _TASK_KEY.match(c.said) and c.about in {"stop", "both"} and not stops(c):
+        if c.about == "none" and not c.has("negation", "stop", "gate"):
+            started = foreign and c.shape == "item" and c.has("go") and not c.has("usable")
+            if _STRONG_GO.search(c.said) or started:
+                yield s("go_bare")
+            elif foreign and _MAY.search(c.said):
+                yield s("way_ok")
+        if c.shape == "member" and _TASK_KEY.match(c.said) and c.about in {"stop", "both"} and not stopped:
             yield s("go_act")
         if pending:
             yield s("q_open")
@@ -103,10 +141,12 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             yield s("q_named")
         if c.prerequisite and c.has("closed") and not c.has("gate", "negation", "open", "soft"):
             yield s("q_closed")
-        if c.named:
+        if c.named or (foreign and c.role and c.has("decides")):
             yield s("a_told" if c.has("told") else "a_named")
             if c.has("decides") and not c.has("told"):
                 yield s("a_decides")
+        elif foreign and _DECIDES.search(c.said):
+            yield s("a_decides")
         if c.about == "way":
             if c.has("unusable"):
                 yield s("way_bad")
@@ -122,7 +162,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             yield s("soft")
         if c.has("rejects"):
             yield s("rejects")
-        elif c.has("precedent"):
+        elif c.has("precedent") and not any(held):
             yield s("precedent")
         if c.has("assent"):
             yield s("assent")
@@ -132,10 +172,8 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             yield s("unadopted")
         if _ONLY.search(c.said):
             yield s("only")
-    if gated and acts:
-        yield Signal("gate_act", said, n)
-    elif gated:
-        yield Signal("gate", said, n)
+    if gated:
+        yield Signal("gate_act" if acts else "gate", said, n)
     if "silence" in whole:
         yield Signal("silence", said, n)
 
@@ -144,6 +182,7 @@ SAYINGS: Final[Mapping[str, str]] = {
     "stop_act": "stops a removed action",
     "stop_bare": "says stop without naming the action",
     "stop_note": "stops a removed action, but only in a note",
+    "stop_also": "carries a stop on to another action",
     "gate_act": "makes an action conditional",
     "gate": "states a condition",
     "only": "leaves no other way",
@@ -157,6 +196,7 @@ SAYINGS: Final[Mapping[str, str]] = {
     "q_named": "names the prerequisite",
     "q_closed": "presents the prerequisite as met",
     "go_act": "sets a removed action in motion",
+    "go_mixed": "sets a removed action in motion beside a stop",
     "go_carried": "lets what was named before go ahead",
     "go_bare": "says to go ahead",
     "act_item": "lists a removed action without stopping it",

@@ -19,9 +19,9 @@ _ITEM: Final = re.compile(
     r"^\s*(?:>\s*)*(?:[-*•–—+·]\s+|\(?\d{1,2}[.)、]\s*|[一二三四五六七八九十]{1,2}[、.]\s*|\[[ xX✓]?\]\s*|→\s*)+"
 )
 _NOTE: Final = re.compile(
-    r"^\s*(?:[¹²³⁴*†‡]+\s*\S|\[\d\]|\(?\*\)|(?:ps|p\.s\.|note|nota|footnote|fu(?:ß|ss)note|hinweis|注|备注|脚注)\s*[:：])",
-    re.IGNORECASE,
+    r"^\s*(?:[¹²³⁴†‡]|\[\d\]|\(\*\)|(?:ps|p\.s\.|footnote|fu(?:ß|ss)note|nota al pie|脚注|注)\s*[:：])", re.IGNORECASE
 )
+_STAR: Final = re.compile(r"^\s*\*+\s*(?=[^\s*])(?!.*\*\*)")
 _SENTENCE: Final = re.compile(
     r"(?<=[.!?…])[\"')\]”»*_]*\s+(?=\S)|(?<=[。!?；;])|(?<=[！？])|\s*\n\s*|;\s+|(?<=\D)\s\|\s"
 )
@@ -76,6 +76,7 @@ def _sentences(artifact: str) -> Iterator[Sentence]:
     heading: str = ""
     columns: tuple[str, ...] = ()
     note = False
+    starred = sum(_STAR.match(line) is not None for line in stripped.split("\n")) == 1
     for line in stripped.replace("\r\n", "\n").split("\n"):
         bare = line.strip()
         if not bare or set(bare) <= set("-_=*~ "):
@@ -107,7 +108,13 @@ def _sentences(artifact: str) -> Iterator[Sentence]:
             if " json]" in bare or " begin]" in bare or " end " in bare:
                 continue
             line = bare.partition("] ")[2]
-        shape = "note" if note or _NOTE.match(line) else "item" if _ITEM.match(line) else "prose"
+        shape = (
+            "note"
+            if note or _NOTE.match(line) or (starred and _STAR.match(line))
+            else "item"
+            if _ITEM.match(line)
+            else "prose"
+        )
         body = _plain(_ITEM.sub("", line) if shape == "item" else line)
         done = re.match(r"^\s*[-*]?\s*\[[xX✓]\]", line) is not None
         for said in _split(body):
