@@ -179,3 +179,5 @@ def test_an_unknown_encoding_is_refused() -> None:
     """The only error there is."""
     with pytest.raises(InputError, match="yaml"):
         parse_report("", "yaml")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="unknown encoding"):
+        parse_report("x", ["xml"])  # type: ignore[arg-type]  # a list has no hash

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -104,11 +105,16 @@ def lifecycle(
     Stimuli are frozen, gold is derived from state before any reply is read, and raw replies are kept, so --report can
     score them again. With --list, exits with 1 where a stimulus is not the frozen one.
     """
+    asking = {
+        "study": study, "model": model, "arm": arm, "limit": limit, "out": out, "base-url": base_url,
+        "api-key-env": api_key_env, "repetitions": repetitions, "temperature": temperature,
+        "thinking-on": thinking_on, "thinking-off": thinking_off,
+    }  # fmt: skip
     if list_:
-        _only("--list", study=study, model=model, report=report, arm=arm, limit=limit, out=out)
+        _only("--list", report=report, **asking)
         return _list(language, json=json)
     if report:
-        _only("--report", study=study, model=model, arm=arm, limit=limit, out=out)
+        _only("--report", **asking)
         return _report(report, json=json)
     if study is None or model is None or out is None:
         raise InputError(
@@ -207,6 +213,8 @@ def deployment(
 
     if max_tokens < 1:
         raise InputError(f"`{max_tokens}` is too few", where="--max-tokens", fix="1 or more")
+    if temperature is not None and not 0 <= temperature < math.inf:
+        raise InputError(f"`{temperature}` is no temperature", where="--temperature", fix="0 or more")
     toggles = {lane: (thinking or {}).get(lane) or THINKING[lane] for lane in THINKING}
     settings = {"max_tokens": max_tokens, "temperature": temperature, "thinking": toggles}
     with contextlib.ExitStack() as stack:

@@ -76,7 +76,7 @@ def parse_report(
     Raises:
         InputError: the encoding is neither `xml` nor `json`. No text raises.
     """
-    last = _LAST.get(encoding)
+    last = _LAST.get(encoding) if isinstance(encoding, str) else None
     if last is None:
         raise InputError(f"unknown encoding `{encoding}`", where="encoding", fix="one of: xml, json")
     if envelope:

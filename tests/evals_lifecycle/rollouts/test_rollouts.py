@@ -179,6 +179,9 @@ def test_the_reader_notices_a_state_that_was_made_up(rolled: dict[str, list[Sess
         {**bad, "outcome": "task_ok"}, {**bad, "outcome": "premature_stop"}, {**bad, "store": good["store"]},
         {**good, "outcome": "stall"}, {**good, "store": []}, {**good, "calls": good["calls"][:-1]},
         {**good, "calls": [*good["calls"][:-1], {**good["calls"][-1], "raw": '{"event_id": "EVT-1"}'}]},
+        {**good, "calls": [{**c, "raw": "[]"} for c in good["calls"]]}, {**good, "scenario": "nowhere"},
+        {**good, "calls": [{**good["calls"][0], "result": "[]"}]},
+        {**bad, "policy": "unheard of", "outcome": "dead_end"},
     ]  # fmt: skip
     for one in planted:
         assert disagreements([one]), one

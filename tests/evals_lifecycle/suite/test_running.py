@@ -140,6 +140,39 @@ def test_replies_to_another_suite_are_not_scored(tmp_path: Path) -> None:
         rows_in(tmp_path)
 
 
+def _edited(path: Path, **changed: Any) -> None:
+    told = json.loads(path.read_text())
+    path.write_text(json.dumps({k: v for k, v in (told | changed).items() if v != "gone"}))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"deployment": "gone"}, {"deployment": 5}, {"deployment": "scripted:acts"}, {"arms": 5}, {"arms": "baseline"},
+     {"arms": ["gold"]}, {"repetitions": "x"}, {"repetitions": 1}, {"study": "gone"}, {"study": "x"}, {"limit": 2},
+     {"language": "en"}],
+)  # fmt: skip
+def test_what_a_damaged_folder_says_of_itself_is_refused_in_one_line(
+    cli: Cli, tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    run(_plan(study="main", arms=("baseline",), repetitions=2, limit=4), scripted("scripted"), tmp_path)
+    _edited(tmp_path / kept.SETTINGS, **changed)
+    assert cli("eval", "lifecycle", "--report", tmp_path).code == 2
+
+
+def test_a_damaged_precheck_or_a_reply_that_nobody_planned_is_refused_in_one_line(cli: Cli, tmp_path: Path) -> None:
+    run(_plan(), scripted("scripted"), tmp_path)
+    one = kept.read(tmp_path)[0]
+    for changed in ({"deployment": "other"}, {"repetition": -1}, {"repetition": 999}, {"source": "x"}):
+        kept.append(tmp_path, msgspec.structs.replace(one, **changed))
+        assert cli("eval", "lifecycle", "--report", tmp_path).code == 2
+        lines = (tmp_path / kept.REPLIES).read_bytes().splitlines(keepends=True)
+        (tmp_path / kept.REPLIES).write_bytes(b"".join(lines[:-1]))
+    assert cli("eval", "lifecycle", "--report", tmp_path).code == 0
+    for damaged in ("{", "{}", "[]"):
+        (tmp_path / kept.PRECHECK).write_text(damaged)
+        assert cli("eval", "lifecycle", "--report", tmp_path).code == 2
+
+
 @pytest.mark.parametrize(
     "plan", [{"study": "none"}, {"arms": ("x",)}, {"repetitions": 0}, {"limit": 0}, {"language": "fr"}]
 )
@@ -352,6 +385,8 @@ def test_the_command_runs_reports_and_labels_what_is_scripted(cli: Cli, tmp_path
 @pytest.mark.parametrize(
     "args",
     [[], ["--study", "main"], ["--study", "main", "--model", "scripted"], ["--list", "--study", "main"],
+     ["--list", "--repetitions", "3"], ["--report", "OUT", "--temperature", "1"],
+     ["--study", "main", "--model", "gpt-x", "--base-url", "http://x", "--out", "OUT", "--temperature", "nan"],
      ["--study", "nope", "--model", "scripted", "--out", "OUT"], ["--report", "OUT"],
      ["--study", "main", "--model", "scripted", "--out", "OUT", "--language", "de"],
      ["--study", "main", "--model", "scripted", "--base-url", "http://x", "--out", "OUT"],

@@ -58,14 +58,21 @@ def disagreements(sessions: Iterable[Mapping[str, Any]]) -> list[str]:
     data = scripts()
     found = []
     for one in sessions:
-        script = data[one["scenario"]]
         name = f"{one['deployment']}/{one['policy']}/{one['scenario']}/{one['repetition']}"
-        done = finished(one, script)
+        script = data.get(one["scenario"])
+        if script is None:
+            found.append(f"{name}: there is no such scenario")
+            continue
+        try:
+            done = finished(one, script)
+        except (ValueError, TypeError, AttributeError, KeyError):
+            found.append(f"{name}: its calls or results cannot be read")
+            continue
         if done != (len(one["store"]) == len(script["steps"])):
             found.append(f"{name}: the raw record says {'finished' if done else 'unfinished'}, the store does not")
         if done != (one["outcome"] == "task_ok"):
             found.append(f"{name}: {one['outcome']}, but the raw record says {'finished' if done else 'unfinished'}")
-        owned = one["policy"].startswith("A")
+        owned = not one["policy"].startswith("B")
         if owned and not done and one["outcome"] not in ("stall", "turn_cap", "transport"):
             found.append(f"{name}: ended unfinished by {one['outcome']} under a runtime-owned gate")
     return found

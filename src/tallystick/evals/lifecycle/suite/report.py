@@ -36,12 +36,13 @@ def report(folders: Sequence[Path], *, fit: bool = True) -> dict[str, Any]:
     rows: list[Row] = []
     raws: list[tuple[Item, Raw]] = []
     settings = [kept.settings_of(f) for f in folders]
+    plans = [plan_of(s, str(f)) for s, f in zip(settings, folders, strict=True)]
     names = list(dict.fromkeys(str(s.get("name")) for s in settings))
     if len(names) != 1:
         raise InputError(f"folders of {len(names)} studies: {', '.join(names)}", fix="studies are never pooled")
     planned: dict[str, int] = {}
-    for folder, its in zip(folders, settings, strict=True):
-        planned[str(its["deployment"])] = plan_of(its).total
+    for folder, its, plan in zip(folders, settings, plans, strict=True):
+        planned[str(its["deployment"])] = plan.total
         items, replies = stored(folder)
         by_id = {i.id: i for i in items}
         own = kept.rows(items, replies)

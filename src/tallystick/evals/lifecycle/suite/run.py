@@ -159,19 +159,46 @@ def admit(answerer: Answerer, out: Path, probes: int) -> None:
 
 
 def checked(out: Path) -> Check | None:
-    """Return the precheck of a folder; None where there was none."""
+    """Return the precheck of a folder; None where there was none.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     path = out / kept.PRECHECK
-    return msgspec.json.decode(path.read_bytes(), type=Check) if path.exists() else None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Check) if path.exists() else None
+    except (OSError, msgspec.MsgspecError) as bad:
+        raise InputError(
+            f"not a precheck: {bad}", where=str(path), fix="run the study again in another folder"
+        ) from None
 
 
-def plan_of(settings: Mapping[str, Any]) -> Plan:
-    """Return the plan that a folder's settings tell of."""
+class _Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a study's folder says of itself, as far as a report depends on it."""
+
+    study: str
+    language: Language
+    name: str
+    deployment: str
+    arms: tuple[str, ...]
+    repetitions: int
+    limit: int | None
+
+
+def plan_of(settings: Mapping[str, Any], where: str = "") -> Plan:
+    """Return the plan that a folder's settings tell of.
+
+    Raises:
+        InputError: they are no settings of a study.
+    """
+    try:
+        told = msgspec.convert(dict(settings), _Settings)
+    except msgspec.ValidationError as bad:
+        raise InputError(
+            f"the folder's settings are not those of a study: {bad}", where=where, fix="name the folder of a study"
+        ) from None
     return Plan(
-        study=str(settings.get("study")),
-        language="en" if settings.get("language") == "en" else "zh",
-        arms=tuple(settings.get("arms", ())),
-        repetitions=settings.get("repetitions"),
-        limit=settings.get("limit"),
+        study=told.study, language=told.language, arms=told.arms, repetitions=told.repetitions, limit=told.limit
     )
 
 
@@ -179,10 +206,19 @@ def stored(out: Path) -> tuple[tuple[Item, ...], list[Raw]]:
     """Return the items of a kept run's study, and its replies.
 
     Raises:
-        InputError: the folder holds no run.
+        InputError: the folder holds no run, or a reply that its plan does not ask for.
     """
-    plan = plan_of(kept.settings_of(out))
-    return items(plan.study, plan.language), kept.read(out)
+    settings = kept.settings_of(out)
+    plan = plan_of(settings, str(out))
+    found, replies = items(plan.study, plan.language), kept.read(out)
+    known, chosen = {i.id for i in found}, {i.id for i in plan.chosen()}
+    for raw in replies:
+        where = f"{out}: {raw.stimulus}"
+        if raw.deployment != settings["deployment"]:
+            raise InputError(f"a reply of `{raw.deployment[:80]}`, not of `{settings['deployment'][:80]}`", where=where)
+        if raw.source or not 0 <= raw.repetition < plan.times or (raw.stimulus in known and raw.stimulus not in chosen):
+            raise InputError(f"the plan asks for no such reply: repetition {raw.repetition}", where=where)
+    return found, replies
 
 
 def rows_in(out: Path) -> list[Row]:
