@@ -33,6 +33,7 @@ _PHRASE: Final = re.compile(
 )
 """The noun phrase after an amount."""
 _WORD: Final = re.compile(r"[a-z]+")
+_BEFORE_NAME: Final = re.compile(r"[ *\u00d7x]{1,5}")
 _TIMES: Final = re.compile(r"[\u00d7x]\s?[0-9]|[0-9]\s?[\u00d7x](?![a-z])|[0-9]\s+\u00d7")
 _UNITS: Final = {"pound": ("lb", "lbs"), "ounce": ("oz",), "minute": ("min", "mins"), "hour": ("hr", "hrs")}
 _QUANTITY: Final = stemmed({"quantity", "qty", "count"})
@@ -56,7 +57,9 @@ def labels_of(case: Case, mention: Mention) -> list[frozenset[str]]:
     """Return stems of the words around a mention, from its clause outwards, entities and other values left out."""
     clause = case.setting.clause(mention.start, mention.end)
     if mention.kind in ("number", "quantity") and any(
-        s.rank == 3 and 0 <= s.start - mention.end <= 5 for s in case.subjects.spots(case.text)
+        s.rank == 3 and _BEFORE_NAME.fullmatch(case.text, mention.end, s.start)
+        for s in case.subjects.spots(case.text)
+        if 0 <= s.start - mention.end <= 5
     ):
         return [_QUANTITY] * 4  # `2 Blue Mugs`
     if _TIMES.search(case.text[max(0, mention.start - 2) : mention.end + 2]) and mention.kind == "number":
@@ -152,6 +155,8 @@ def ground(case: Case, mention: Mention) -> Ground:
     refusal = f"`{mention.text}` stands in the record, but not for this"
     if mention.kind in ("number", "id") and _ENDING.search(case.text[: mention.start]):
         holders = [(f, how) for f, how in holders if isinstance(f.value, str) and f.value.endswith(mention.text)]
+    low, high = case.setting.at(mention.start, mention.end).line()
+    alone = not re.sub(r"[\s*_-]", "", case.text[low : mention.start] + case.text[mention.end : high])
     passed = False
     for subject in case.tiers:
         near = [(f, how, c) for f, how in holders if (c := case.closeness(f, subject))]
@@ -166,12 +171,17 @@ def ground(case: Case, mention: Mention) -> Ground:
                 continue
             if passed and score(labels[0], fact) < 1:
                 continue
-            if "total" in labels[0] and "total" not in fact.stems and how != "text" and _varies(case, fact, subject):
+            if (
+                "total" in (labels[0] or labels[-1])
+                and "total" not in fact.stems
+                and how != "text"
+                and _varies(case, fact, subject)
+            ):
                 refusal = f"`{mention.text}` is only one of what the total is of"
                 continue
             if "total" in labels[0] and how == "text" and "total" not in stems_of(str(fact.value)):
                 continue
-            if subject in case.loose and len(subject) > 1 and _varies(case, fact, subject):
+            if (subject in case.loose or alone) and len(subject) > 1 and _varies(case, fact, subject):
                 refusal = f"`{mention.text}` is on record for one of several, and nothing says for which"
                 continue
             if how == "text":

@@ -41,6 +41,8 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
         bound = _beyond(case, mention)
         if bound is not None:
             return Ground(True, (bound,), derived=True)
+    if equation(case, mention):
+        return Ground(True, tuple(f for _, f in _operands(case, mention, False)[:3]), derived=True)
     if contradicted(case, mention):
         return Ground(False)
     low, high = case.setting.clause(mention.start, mention.end)
@@ -50,8 +52,6 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
         line += " " + case.text[slice(*column)]
     values = set(mention.numbers)
     if mention.kind in ("money", "number", "quantity", "percent"):
-        if equation(case, mention):
-            return Ground(True, tuple(f for _, f in _operands(case, mention, False)[:3]), derived=True)
         if mention.kind == "money" and _SUM.search(line):
             listed = _list_sum(case, mention)
             if listed:
@@ -356,9 +356,19 @@ _ENTRIES: Final = re.compile(
 )
 
 
+_LISTING: Final = re.compile(
+    r"\b(?:found|see|options?|match\w*|results?|there (?:are|is|were|was)|returned|available|listed|shows?"
+    r"|ha(?:s|ve))\b",
+    re.IGNORECASE,
+)
+
+
 def _found(case: Case, mention: Mention) -> Ground | None:
     """Judge `I found 2 options`: the entries of the newest list, of one call or of a turn's calls of that tool."""
-    if _ENTRIES.match(case.text, mention.end) is None:
+    if (
+        _ENTRIES.match(case.text, mention.end) is None
+        or _LISTING.search(case.text[slice(*case.setting.line())]) is None
+    ):
         return None
     lists: dict[tuple[str, int, str], dict[str, Fact | None]] = defaultdict(dict)
     sizes: list[tuple[int, Fact | None]] = []

@@ -152,7 +152,12 @@ class Record:
         body = call.result.body if call.result is not None else None
         args = call.args if isinstance(call.args, Mapping) else {}
         ids = frozenset(_ids_in(args))
-        asked = Thing(call=made, path=("arguments",), fields=args, own=ids, refs=ids, kind="arguments")
+        own = ids
+        if made.came == "ok" and not made.reads and isinstance(body, Mapping):
+            made_now = frozenset(_ids_in(body)) - ids
+            if not any(made_now & t.own for t in self.things):
+                own |= made_now  # what was asked of a call that made a thing describes the thing
+        asked = Thing(call=made, path=("arguments",), fields=args, own=own, refs=ids, kind="arguments")
         self.things.append(asked)
         if made.came != "failed":
             for key, value in args.items():
@@ -287,7 +292,11 @@ class Record:
     def _superseded(self, fact: Fact) -> bool:
         """Return whether a later write answered the field anew, of the only thing of its kind."""
         thing = fact.thing
-        if not fact.call.reads and not fact.asked and fact.stems & self._lone_kinds - key_stems(thing.kind):
+        holder = fact.key.split("_")[0]
+        held = (
+            thing.kind.startswith(f"{holder}_") and thing.kind.count("_") >= 2
+        )  # `cart_total` beside a `cart_item_id`
+        if not fact.call.reads and not fact.asked and (held or fact.stems & self._lone_kinds - key_stems(thing.kind)):
             return any(
                 later.call.order > fact.call.order and not _same(later.value, fact.value)
                 for later in self._written.get(fact.stems, ())
@@ -311,6 +320,20 @@ class Record:
     def linked(self, alias: str) -> frozenset[str]:
         """Return the ids that the objects with an alias refer to."""
         return frozenset(ref for thing in self.known.get(alias, ()) for ref in thing.refs - self.people)
+
+    def worked_on(self, alias: str) -> frozenset[str]:
+        """Return the ids of the objects within one with an alias that calls other than reads were about."""
+        return self._worked_on.get(alias, frozenset())
+
+    @cached_property
+    def _worked_on(self) -> dict[str, frozenset[str]]:
+        done = {t.primary[1] for t in self.things if t.primary is not None and not t.call.reads}
+        found: dict[str, set[str]] = defaultdict(set)
+        for thing in self.things:
+            if thing.call.reads and thing.primary is not None and thing.primary[1] in done:
+                for alias in thing.around:
+                    found[alias].add(thing.primary[1])
+        return {alias: frozenset(ids) for alias, ids in found.items()}
 
     def is_only(self, thing: Thing) -> bool:
         """Return whether an object is the only one of its kind on record, or is about nothing in particular."""

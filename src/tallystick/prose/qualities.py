@@ -21,7 +21,7 @@ from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stems_of, tok
 _YES: Final = re.compile(r"[:=]\**\s*\**(?:yes|true|included|added|enabled|on)\b", re.IGNORECASE)
 _NO: Final = re.compile(
     r"\b(?:set to|(?:is|still|as)(?= \W*(?:no|none|off)\W*$))\W{1,4}(?:no|none|false|off)\b"
-    r"|[:=]\**\s*\**(?:no|none|false|not \w+|disabled|off|n/a)\b",
+    r"|[:=]\**\s*\**(?:no|none|false|not \w+|disabled|off|n/a)\b(?!\s+(?:additional|extra|separate|further|change)\b)",
     re.IGNORECASE,
 )
 
@@ -174,6 +174,8 @@ def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
             continue  # a deed, judged as one
         if re.search(r"\b(?:to|must|can|should|may|might|would|could) be\W*$", case.text[: mention.start]):
             continue  # not said to be so
+        if status == "processing" and re.match(r"\W{1,3}(?:a|an|the|your|it|that|this)\b", case.text[mention.end :]):
+            continue  # what is being done, no state
         if status in ("approved", "completed", "confirmed", "updated", "pending") and re.match(
             r"\W{1,3}(?:amount|total|refund|credit|price|booking|itinerary|details?|package|cart)\b",
             case.text[mention.end : mention.end + 14],
@@ -372,7 +374,13 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
                 words.derived = words.derived or (denied and fact.value is None)
             elif (
                 no
-                or (denied and any(none_of(span, said[s]) or _bluntly(span, said[s], fact) for s in key))
+                or (
+                    denied
+                    and any(
+                        (none_of(span, said[s]) and _ends_phrase(span, said[s], key)) or _bluntly(span, said[s], fact)
+                        for s in key
+                    )
+                )
                 or (isinstance(fact.value, bool) and (yes or (_bare(case, words, key) and _adjacent(tokens, key))))
             ):
                 words.failed.append(f"the record says otherwise of `{fact.key}`")
@@ -382,6 +390,13 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
 def _bluntly(span: str, at: int, fact: Fact) -> bool:
     """Return whether a yes or no field is denied in so many words, rather than something with its name in it."""
     return isinstance(fact.value, bool) and denied_at(span, at) and re.match(r"[A-Za-z]*-", span[at:]) is None
+
+
+def _ends_phrase(span: str, at: int, key: frozenset[str]) -> bool:
+    """Return whether a word is the last of its phrase, as `price` is not in `no price protection`."""
+    after = [stem(w) for _, _, w in tokens_of(span[at : at + 40]) if w not in STOP][1:2]
+    nxt = re.match(r"[A-Za-z-]+ ([A-Za-z]+)", span[at:])
+    return nxt is None or nxt[1].lower() in STOP or not after or after[0] in key
 
 
 def _adjacent(tokens: list[tuple[int, str, str]], key: frozenset[str]) -> bool:

@@ -244,6 +244,11 @@ class Subjects:
                     linked = self.record.linked(alias)
                     if thing.primary[1] in linked or (not thing.call.reads and not linked.isdisjoint(thing.refs)):
                         best = 2
+        if best == 0 and thing.primary is not None and not thing.call.reads:
+            # A refund of the only item of an order that anything was done to is the order's.
+            lone = (self.record.worked_on(alias) for alternative in subject for alias in alternative)
+            if any(parts == {thing.primary[1]} for parts in lone):
+                return 2
         if best == 0 and self.record.is_only(thing):
             return 1
         return best
