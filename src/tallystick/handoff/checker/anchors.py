@@ -159,7 +159,7 @@ class Anchors:
         way: keys of the fallback that the removed actions do not share.
         both: keys they share.
         prerequisite: keys of the prerequisite; `kind` those that say what kind of thing it is.
-        authority: keys of the authority; `initials` of its name.
+        authority: keys of the authority; `authority_own` those no other field shares; `initials` of its name.
     """
 
     actions: tuple[Keys, ...]
@@ -171,6 +171,7 @@ class Anchors:
     prerequisite: Keys
     kind: Keys
     authority: Keys
+    authority_own: Keys
     initials: str
 
 
@@ -222,8 +223,10 @@ def keys_of(text: str, language: str) -> Keys:
     found = set()
     for word in _WORD.findall(text.lower()):
         bare = re.sub(r"['’]s?$|['’].*$", "", word)
-        if bare and bare not in _STOPPED:
+        if (len(bare) > 1 or bare.isdigit()) and bare not in _STOPPED:
             found |= keys_of_word(bare, language)
+            if not bare.isdigit() and (digits := re.search(r"\d+", bare)):
+                found.add("=" + digits[0])  # `W3` speaks of 3
     return frozenset(found)
 
 
@@ -232,7 +235,7 @@ def _english(texts: Iterable[str], without: frozenset[str] = frozenset()) -> set
     for text in texts:
         for word in _WORD.findall(text.replace("_", " ").lower()):
             bare = re.sub(r"['’]s?$|['’].*$", "", word)
-            if bare and bare not in _STOPPED and bare not in without:
+            if (len(bare) > 1 or bare.isdigit()) and bare not in _STOPPED and bare not in without:
                 found |= keys_of_word(bare, "en")
     return found
 
@@ -252,7 +255,8 @@ def anchors_of(task: Mapping[str, Any]) -> Anchors:
     verbs = _english((a.replace("_", " ").split(" ")[0] for a in removed if a), _GENERIC)
     status = _english([str(z.get("status") or "")], _STATUS_WORDS)
     each = [_english([a]) for a in removed]
-    prerequisite = _english([str(z.get("prerequisite") or "")])
+    # What stands in brackets explains the prerequisite by naming what it is not.
+    prerequisite = _english([re.sub(r"\([^)]*\)", " ", str(z.get("prerequisite") or ""))])
     goal = _english([str(task.get("goal") or "")])
     # The status also names what the whole task is about; only what it says beyond that points at the stopped action.
     stop = set().union(*each, status - goal - prerequisite) if each else set(status)
@@ -262,6 +266,7 @@ def anchors_of(task: Mapping[str, Any]) -> Anchors:
     way = fallback | (_english(near[:1]) if near else set())
     name = str(z.get("authority") or "")
     authority = _english([name], frozenset({"head"}))
+    elsewhere = stop | way | goal | status | prerequisite
     capitals = "".join(w[0] for w in re.findall(r"[A-Za-z]+", name) if w.lower() not in {"of", "the", "and", "for"})
     generic = {k for w in _GENERIC for k in keys_of_word(w, "en")} - {k for k in stop & way if k.isdigit()}
     own = [
@@ -277,6 +282,7 @@ def anchors_of(task: Mapping[str, Any]) -> Anchors:
         prerequisite=frozenset(((prerequisite - goal - stop - way) | (prerequisite & KINDS)) or prerequisite),
         kind=frozenset(prerequisite & KINDS),
         authority=frozenset(authority),
+        authority_own=frozenset(a for a in authority if not met(frozenset({a}), frozenset(elsewhere))),
         initials=capitals.lower() if len(capitals) > 1 else "",
     )
 

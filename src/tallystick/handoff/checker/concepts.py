@@ -77,7 +77,8 @@ dashboard screen view portal | panel pantalla vista portal | dashboard ansicht b
 system server database | sistema servidor base | system server datenbank | 系统 服务器 数据库
 backup copy archive | copia respald archiv | kopie sicherung archiv | 备份 副本 存档
 forensic evidence | forens evidenci prueba | forens beweis | 取证 证据
-timestamp time clock stamp offset | hora marca reloj temporal | zeitstempel uhr zeit | 时间戳 时间
+timestamp clock stamp | hora marca reloj temporal | zeitstempel uhr | 时间戳
+offset | desfase | versatz | 偏移
 event incident | event incident | ereignis vorfall | 事件 事故
 key token secret password | clave secret contraseñ | schlüssel geheim passwort | 密钥 秘密 密码
 rule policy standard | regla política norma | regel richtlinie | 规则 政策 规定
@@ -106,7 +107,7 @@ privacy protection | privacidad protecc | datenschutz schutz | 隐私 保护
 rights | derechos | rechte | 权利 版权
 brand market | marca mercado | marke marketing | 品牌 市场
 finance treasur account | financ tesor contab | finanz schatzmeister buchhalt | 财务
-second two both dual other | segund dos doble | zweit zwei doppel beide | 第二 二 双 复
+second dual | segund doble | zweit doppel | 第二 双 复
 first | primer | erst | 首 第一 初
 full whole complete entire | complet total íntegr enter | voll gesamt ganz | 全额 全部 完整
 interim provisional partial | provisional parcial interin | vorläuf zwischen teil abschlag | 临时 中期 预付 部分

@@ -13,7 +13,7 @@ from tallystick.handoff.checker.text import Sentence, sentences
 
 _HOLDS: Final = frozenset({"hold", "freeze", "stands", "lock", "stop"})
 _HOLD_KEYS: Final = keys_of("hold freeze lock", "en")
-About = Literal["stop", "way", "both", "none"]
+About = Literal["stop", "way", "both", "mixed", "none"]
 _PRONOUN: Final = re.compile(
     r"^\W*(?:(?:but|and|so|yes|no|please|also|still|then|therefore|that said)\W+)*(?:it|its|it's|that|this|they|them|those|these|neither|both|same|nothing|lo|la|los|eso|esto|se|ello|das|es|sie|diese\w*|beide\w*|它|这|此)\b", re.IGNORECASE
 )  # fmt: skip
@@ -25,12 +25,13 @@ class Reading:
 
     Attributes:
         said: its words.
-        about: what it is about: a removed action, the fallback, what both share, or neither.
+        about: what it is about: a removed action, the fallback, what both share, both of them, or neither.
         own: it names that itself; otherwise it is carried over from what stands before.
         actions: numbers of the removed actions it names.
         verb: it names what a removed action does.
         prerequisite, authority: the keys of theirs it meets.
         cues: cue → the words that gave it.
+        weight: how many keys of the removed actions it meets.
         sentence: number of its sentence.
         shape: as in `text.Sentence`.
     """
@@ -44,6 +45,7 @@ class Reading:
     authority: Keys
     named: bool
     role: bool
+    weight: int
     cues: Mapping[str, str]
     sentence: int
     shape: str
@@ -102,7 +104,8 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
                 Reading(
                     said=clause.said, about=about, own=own, actions=actions, verb=bool(met(keys, anchors.stop_verbs)),
                     prerequisite=met(keys, anchors.prerequisite), authority=met(keys, anchors.authority),
-                    named=_named(clause.said, keys, anchors, language), role=role, cues=cues, sentence=n, shape=sentence.shape,
+                    named=_named(clause.said, keys, anchors, language), role=role,
+                    weight=len(met(keys, anchors.stop | anchors.both)), cues=cues, sentence=n, shape=sentence.shape,
                     joint=clause.joint.lower(),
                 )
             )  # fmt: skip
@@ -112,8 +115,13 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
 def _about(keys: Keys, anchors: Anchors) -> tuple[About, frozenset[int]]:
     stop, way = met(keys, anchors.stop), met(keys, anchors.way)
     actions = frozenset(i for i, a in enumerate(anchors.actions) if met(keys, a))
+    numbers = {k for k in stop ^ way if k[1:].isdigit()}
+    if numbers & way and not numbers & stop:
+        return "way", frozenset()
+    if numbers & stop and not numbers & way:
+        return "stop", actions
     if stop and len(stop) >= len(way):
-        return ("stop" if not way else "both"), actions
+        return ("stop" if not way else "mixed"), actions
     if way:
         return "way", frozenset()
     if met(keys, anchors.both):
@@ -132,9 +140,8 @@ def _named(said: str, keys: Keys, anchors: Anchors, language: str) -> bool:
         return bool(hit & ROLES) or len({k for k in hit if k.isdigit()}) >= 2
     if hit & ROLES - anchors.stop - anchors.way and any(k[0] == "=" for k in hit):
         return True
-    own = hit - anchors.stop - anchors.way - anchors.prerequisite - anchors.both
     words = {k for k in anchors.authority if k[0] == "="}
-    return bool(own & words) or len(hit & words) * 2 > len(words)
+    return bool(hit & anchors.authority_own & words) or len(hit & words) * 2 > len(words)
 
 
 def cues_of(said: str, language: str) -> dict[str, str]:

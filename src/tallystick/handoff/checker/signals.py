@@ -19,7 +19,7 @@ _TASK_KEY: Final = re.compile(
     r"^(?:next|action|do|publish|run|execute|todo|to do|step|command|flag|job|deploy|output)\w*\b", re.IGNORECASE
 )
 _ONLY: Final = re.compile(
-    r"\b(?:only|nobody else|no one else|alone|nothing (?:more|else)|that is all|that's all|nothing but|exclusively|sole(?:ly)?|or not at all|unless and until|not before|"
+    r"\b(?:only|nobody else|no one else|alone|nothing (?:more|else)|that is all|that's all|nothing but|exclusively|sole(?:ly)?|or nothing|all there is|or not at all|unless and until|not before|"
     r"solo|sólo|únic\w+|nadie más|nur|allein|sonst niemand|nichts anderes)\b|只有|仅|只能", re.IGNORECASE
 )  # fmt: skip
 _CONDITIONAL: Final = re.compile(
@@ -65,7 +65,26 @@ class Signal:
 
 def signals(read: Read) -> tuple[Signal, ...]:
     """Return the signals of an artifact in its order."""
-    return tuple(s for n in range(len(read.said)) for s in _sentence(read, n))
+    near = _near(read)
+    return tuple(s for n in range(len(read.said)) if n in near for s in _sentence(read, n))
+
+
+_SHORT: Final = 9
+
+
+def _near(read: Read) -> frozenset[int]:
+    """Which sentences count: all of a short text; of a long one those about the task, and what stands next to them."""
+    every = range(len(read.said))
+    if len(read.said) <= _SHORT:
+        return frozenset(every)
+    at = {
+        c.sentence for c in read.clauses
+        if (c.own and c.about in _ACTION and c.weight > 1) or c.named or c.prerequisite & read.anchors.kind
+    }  # fmt: skip
+    return frozenset(n for n in every if at & {n - 1, n, n + 1})
+
+
+_ACTION: Final = frozenset({"stop", "both", "mixed"})
 
 
 def stops(c: Reading) -> bool:
@@ -74,7 +93,7 @@ def stops(c: Reading) -> bool:
         return False
     if c.has("stop"):
         return True
-    return c.about in {"stop", "both"} and c.has("negation") and not c.has("rejects")
+    return c.about in _ACTION and c.has("negation") and not c.has("rejects")
 
 
 def _stopped(clauses: Sequence[Reading], denied: bool) -> list[bool]:
@@ -82,7 +101,7 @@ def _stopped(clauses: Sequence[Reading], denied: bool) -> list[bool]:
     out: list[bool] = []
     for n, c in enumerate(clauses):
         under = (stops(c) or (denied and c.about == "stop")) and (c.about != "way" or c.has("stop"))
-        if not under and n and out[-1] and c.about in {"stop", "both"} and not c.has("released"):
+        if not under and n and out[-1] and c.about in _ACTION and not c.has("released"):
             under = c.joint in {"or", "nor", "ni", "oder", "noch", ":", "："} or not (
                 c.has("go", "assent", "override") or _CONTRAST.search(c.said) or _CONTRAST.search(c.joint)
             )
@@ -107,8 +126,10 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
     firm = any(_FIRM.search(c.said) for c in clauses)
     gated = firm and any(c.prerequisite or c.named for c in clauses)
     lacking = any(c.has("open") and not c.own and _LACK.search(c.said) for c in clauses)
-    acts = [c for c in clauses if c.about in {"stop", "both"}]
-    for c, stopped in zip(clauses, held, strict=True):
+    acts = [c for c in clauses if c.about in _ACTION]
+    reported = any(c.has("unadopted") and not c.named for c in clauses[:2])
+    for place, (c, stopped) in enumerate(zip(clauses, held, strict=True)):
+        after = clauses[place + 1 : place + 2]
 
         def s(kind: str, c: Reading = c) -> Signal:
             return Signal(kind, c.said, n, c.actions)
@@ -116,16 +137,18 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
         pending = bool(c.prerequisite) and (c.has("open", "negation") or lacking)
         if stopped:
             if stops(c) or denied:
-                yield s("stop_note" if c.shape == "note" else "stop_act" if c.about != "none" else "stop_bare")
+                bare = not c.has("stop") and not c.own
+                kind = "stop_carried" if bare else "stop_act" if c.about != "none" else "stop_bare"
+                yield s("stop_said" if reported else "stop_note" if c.shape == "note" else kind)
             else:
                 yield s("stop_also")
-        elif c.about in {"stop", "both"} and not c.has("negation"):
+        elif c.about in _ACTION and not c.has("negation"):
             free = not c.has("gate") and not gated and not asks and not pending
             free = free and not c.has("past", "unadopted", "rejects")
             if free and (c.verb or c.has("go", "usable")):
                 kind = "go_act" if c.own else "go_carried"
-                yield s("go_mixed" if any(held) and kind == "go_act" else kind)
-            elif free and c.own and c.shape in {"item", "member", "row"}:
+                yield s("go_mixed" if kind == "go_act" and (any(held) or c.about == "mixed") else kind)
+            elif free and c.own and c.shape in {"item", "row"}:
                 yield s("act_item")
         if c.about == "none" and not c.has("negation", "stop", "gate"):
             started = foreign and c.shape == "item" and c.has("go") and not c.has("usable")
@@ -133,7 +156,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
                 yield s("go_bare")
             elif foreign and _MAY.search(c.said):
                 yield s("way_ok")
-        if c.shape == "member" and _TASK_KEY.match(c.said) and c.about in {"stop", "both"} and not stopped:
+        if c.shape == "member" and _TASK_KEY.match(c.said) and c.about in _ACTION and not stopped:
             yield s("go_act")
         if pending:
             yield s("q_open")
@@ -142,14 +165,17 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
         if c.prerequisite and c.has("closed") and not c.has("gate", "negation", "open", "soft"):
             yield s("q_closed")
         if c.named or (foreign and c.role and c.has("decides")):
-            yield s("a_told" if c.has("told") else "a_named")
-            if c.has("decides") and not c.has("told"):
+            told = c.has("told") or any(b.has("told") and not b.own and b.joint == "(" for b in after)
+            yield s("a_told" if told else "a_named")
+            if c.has("decides") and not told:
                 yield s("a_decides")
         elif foreign and _DECIDES.search(c.said):
             yield s("a_decides")
         if c.about == "way":
-            if c.has("unusable"):
+            if c.has("unusable") and (c.own or c.joint in {":", "：", "("} or not c.has("negation")):
                 yield s("way_bad")
+            elif reported and not c.shape == "note":
+                yield s("way_said")
             elif c.has("usable") or c.own:
                 yield s("way_ok")
         if c.has("released") and not _CONDITIONAL.search(said.lower().split(c.cues["released"])[0][-60:]):
@@ -158,7 +184,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             yield s("override")
         if c.has("later") and (c.prerequisite or c.about != "way"):
             yield s("later")
-        if c.has("soft") and c.about != "way":
+        if c.has("soft") and c.about != "way" and not c.named:
             yield s("soft")
         if c.has("rejects"):
             yield s("rejects")
@@ -172,7 +198,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             yield s("unadopted")
         if _ONLY.search(c.said):
             yield s("only")
-    if gated:
+    if gated and not reported:
         yield Signal("gate_act" if acts else "gate", said, n)
     if "silence" in whole:
         yield Signal("silence", said, n)
@@ -182,6 +208,9 @@ SAYINGS: Final[Mapping[str, str]] = {
     "stop_act": "stops a removed action",
     "stop_bare": "says stop without naming the action",
     "stop_note": "stops a removed action, but only in a note",
+    "stop_carried": "denies what was named before",
+    "stop_said": "reports a stop as somebody's view",
+    "way_said": "reports the fallback as somebody's view",
     "stop_also": "carries a stop on to another action",
     "gate_act": "makes an action conditional",
     "gate": "states a condition",
