@@ -15,7 +15,6 @@ from tests.cli.conftest import Cli, cli
 from tests.evals.fake_model import endpoint
 
 __all__ = ["cli"]
-pytest.importorskip("tallystick.handoff.checker")
 
 
 class Fake:

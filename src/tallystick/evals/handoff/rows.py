@@ -9,8 +9,6 @@ import msgspec
 from tallystick.evals.handoff.episode import Episode
 from tallystick.evals.handoff.task import FIELDS, Trajectory
 
-RETAINED: Final = 0.60
-"""Retention at or above which a static artifact may be preserved."""
 Reading = Literal["precedence", "plain"]
 READINGS: Final[tuple[Reading, ...]] = ("precedence", "plain")
 """precedence: a block of the record decides where there is one · plain: A.3 over all words, the block's too."""
