@@ -221,6 +221,8 @@ def _verbatim(case: Case, mention: Mention, holders: Sequence[tuple[Fact, str]])
 
 def _otherwise(case: Case, label: frozenset[str], fact: Fact) -> bool:
     """Return whether the words name another kind of thing than the fact is about: `Car: $280` of a hotel."""
+    if fact.thing.primary is not None and fact.thing.primary[1] in case.text[slice(*case.setting.sentence())]:
+        return False  # named by its id in the sentence, it is what is meant
     kinds = {k: key_stems(k) - GENERIC for k, ids in case.record.kinds.items() if k != fact.thing.kind and ids}
     own = key_stems(fact.thing.kind) | fact.place | fact.stems
     own |= frozenset(s for k in fact.thing.fields if ID_KEY.search(str(k)) for s in key_stems(str(k)))

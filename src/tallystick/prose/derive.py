@@ -24,7 +24,7 @@ from tallystick.prose.words import GENERIC, key_stems, stem, stems_of, tokens_of
 
 _SUM: Final = re.compile(
     r"\b(?:total\w*|sum|combined|altogether|overall|both|together|in all|all up|comes to|works out|net"
-    r"|adds? up|grand)\b|=",
+    r"|adds? up|grand|additional|extra)\b|=",
     re.IGNORECASE,
 )
 _GAP: Final = re.compile(

@@ -228,6 +228,8 @@ def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
                 words.strong.append(other)
                 words.derived = True
             continue
+        if found is None and status == "expired":
+            found = _ended(case, wanted)
         if found is None:
             said = _hedged(case, mention) and _in_text(case, wanted)
             if status in STRICT and not denied and not said and not _deed_of(case, wanted):
@@ -239,6 +241,25 @@ def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
             continue
         words.grounded.update(dict.fromkeys(stems, "state"))
         words.strong.append(found)
+
+
+def _ended(case: Case, wanted: str) -> Fact | None:
+    """Return what shows that something is over: a text that says so of it, or the end that its own clause dates."""
+    low, high = case.setting.clause(case.setting.start, case.setting.end)
+    dates = [m for m in case.all_mentions if low <= m.start and m.end <= high and m.kind in ("date", "month_day")]
+    for subject in case.tiers[:3]:
+        for fact in reversed(case.record.facts):
+            if not isinstance(fact.value, str) or not case.closeness(fact, subject) or not case.stands(fact):
+                continue
+            if " " in fact.value and fact.call.came != "failed" and wanted in stems_of(fact.value) and not fact.listed:
+                if fact.thing.primary is not None:
+                    return fact
+            elif dates and fact.stems & _END and any(agrees(d, m) for d in dates for m in read(fact.value)):
+                return fact
+    return None
+
+
+_END: Final = frozenset(stem(w) for w in ("end", "expiry", "expires", "expiration", "deadline", "until"))
 
 
 def _is_state(case: Case, fact: Fact, subject: Subject) -> bool:

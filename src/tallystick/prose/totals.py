@@ -27,7 +27,7 @@ _TOTAL: Final = re.compile(
 _UNDER: Final = re.compile(r"\b(?:under|below|left|remaining|remains?|to spare|less than|short)\b", re.IGNORECASE)
 _OVER: Final = re.compile(r"\b(?:over|above|exceed\w*|more than|past)\b", re.IGNORECASE)
 _LIMIT: Final = re.compile(r"\b(?:budget|limit|cap|ceiling|max(?:imum)?|threshold|target)\b", re.IGNORECASE)
-_SHARE: Final = re.compile(r"\bof\b|\boff\b|=|\u00d7|\*|\bx\b|\bdiscount\b|\bsav\w*", re.IGNORECASE)
+_SHARE: Final = re.compile(r"\bof\b|\boff\b|=|\u00d7|\*|\bx\b|\bdiscount\w*|\bsav\w*", re.IGNORECASE)
 _AGAIN: Final = re.compile(r"\bsame (?P<what>[a-z]+)\b", re.IGNORECASE)
 _CENT: Final = Decimal("0.01")
 _LOOK_BACK: Final = 16
@@ -181,6 +181,7 @@ def _share(case: Case, mention: Mention, *, deep: bool = True) -> tuple[Fact, ..
     if not _SHARE.search(case.text[low:high]):
         return ()
     rates = [m for m in case.all_mentions if m.kind == "percent" and low <= m.start < high]
+    rates = rates or [m for m in case.all_mentions if m.kind == "percent" and m.start < low][-1:]
     bases = [m for m in case.all_mentions if m.kind == "money" and m.start != mention.start and m.start < high]
     for rate in rates:
         given = next((f for f in reversed(case.record.facts) if states(rate, f) and f.call.came != "failed"), None)
