@@ -26,6 +26,7 @@ from tallystick.handoff.checker.signals import signals
 
 __all__ = ["BLOCKS", "TRAJECTORIES", "Block", "Finding", "Outcome", "Profile", "Trajectory", "check"]
 
+_NAMES = frozenset({"q_open", "q_named", "q_closed", "kind_open", "gate_act", "gate"})
 _LONGEST = 200_000
 
 
@@ -46,7 +47,8 @@ def check(
         artifact: the text, in English, Spanish, German or Chinese: prose, Markdown, chat, a table, or a ticket as JSON.
         trajectory: static or dynamic; picks the rule of A.3.
         block: what is known of a carrier block beside the words. It changes `Profile.ruled`, never `Profile.plain`.
-        actionability, retention: scores from 0 to 1, if somebody supplies them.
+        actionability: score from 0 to 1, if somebody supplies one.
+        retention: score from 0 to 1, if somebody supplies one.
 
     Raises:
         InputError: the record, the text, the rule or a score is not one.
@@ -62,6 +64,8 @@ def check(
         )
     found = signals(read(task, artifact))
     kept = {name: weighed(name, found) > 0 for name in ("r_s", "r_q", "r_o", "r_f", "preserves")}
+    # Nothing speaks of the prerequisite: no weighing of other things names it.
+    kept["r_q"] = kept["r_q"] and any(s.kind in _NAMES for s in found)
     kept["preserves"] = kept["preserves"] and kept["r_s"]
     why = tuple(f for name, is_kept in kept.items() for f in findings(name, is_kept, found))
     return Profile(

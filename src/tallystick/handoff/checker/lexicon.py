@@ -1,4 +1,4 @@
-"""Words by what they do to a stop, in four languages. Nothing here belongs to a task; each entry is a kind of saying.
+r"""Words by what they do to a stop, in four languages. Nothing here belongs to a task; each entry is a kind of saying.
 
 Every list is a regular expression over lower-case text. `\\b` is put around entries of languages that have word
 boundaries; a leading or trailing `~` leaves it out.

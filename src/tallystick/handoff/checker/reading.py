@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from tallystick.handoff.checker.anchors import ROLES, Anchors, Keys, anchors_of, keys_of, met
+from tallystick.handoff.checker.anchors import KINDS, ROLES, Anchors, Keys, anchors_of, keys_of, met
 from tallystick.handoff.checker.lexicon import CUES, LEXICON, language_of
 from tallystick.handoff.checker.text import Sentence, sentences
 
@@ -31,6 +31,7 @@ class Reading:
         verb: it names what a removed action does.
         prerequisite, authority: the keys of theirs it meets.
         cues: cue → the words that gave it.
+        kind: it names some kind of prerequisite: an approval, a licence, a ruling.
         weight: how many keys of the removed actions it meets.
         sentence: number of its sentence.
         shape: as in `text.Sentence`.
@@ -46,6 +47,7 @@ class Reading:
     named: bool
     role: bool
     weight: int
+    kind: bool
     cues: Mapping[str, str]
     sentence: int
     shape: str
@@ -105,7 +107,7 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
                     said=clause.said, about=about, own=own, actions=actions, verb=bool(met(keys, anchors.stop_verbs)),
                     prerequisite=met(keys, anchors.prerequisite), authority=met(keys, anchors.authority),
                     named=_named(clause.said, keys, anchors, language), role=role,
-                    weight=len(met(keys, anchors.stop | anchors.both)), cues=cues, sentence=n, shape=sentence.shape,
+                    kind=bool(keys & KINDS), weight=len(met(keys, anchors.stop | anchors.both)), cues=cues, sentence=n, shape=sentence.shape,
                     joint=clause.joint.lower(),
                 )
             )  # fmt: skip

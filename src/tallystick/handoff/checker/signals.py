@@ -50,6 +50,10 @@ _DECIDES: Final = re.compile(
     r"\b(?:decid(?:e|en|irá)\b.{0,6}(?:el|la|los|las|:)|quien decide|decisión (?:corresponde|es|de)|entscheid(?:et|en)\b.{0,12}(?:der|die|das|allein|:)|zuständig|entscheidung (?:trifft|liegt))|由.{1,14}(?:决定|批准|审批|裁定)|(?:批准|决定|审批)权",
     re.IGNORECASE,
 )
+_UNMET: Final = re.compile(
+    r"\b(?:falta|faltan|pendiente de|hasta que|mientras no|sin|fehlt|solange|steht aus|aussteht|ohne|bis)\b.{12,}|.{12,}\b(?:fehlt|aussteht|steht aus|pendiente|falta)\b|(?:尚未|还没|缺少?|未取得|未获|没有).{3,}|.{4,}(?:尚未|还没有?|未批|未签)",
+    re.IGNORECASE,
+)
 _QUESTION: Final = re.compile(r"[?？]\s*$")
 
 
@@ -66,7 +70,15 @@ class Signal:
 def signals(read: Read) -> tuple[Signal, ...]:
     """Return the signals of an artifact in its order."""
     near = _near(read)
-    return tuple(s for n in range(len(read.said)) if n in near for s in _sentence(read, n))
+    found = [s for n in range(len(read.said)) if n in near for s in _sentence(read, n)]
+    stopped = {s.at for s in found if s.kind in _STOPS}
+    freed = [s for s in found if s.kind in {"go_act", "go_bare"} and s.at not in stopped]
+    if stopped and freed:
+        found.append(Signal("go_despite", freed[0].said, freed[0].at, freed[0].actions))
+    return tuple(found)
+
+
+_STOPS: Final = frozenset({"stop_act", "stop_bare", "stop_note", "stop_said"})
 
 
 _SHORT: Final = 9
@@ -158,8 +170,10 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
                 yield s("way_ok")
         if c.shape == "member" and _TASK_KEY.match(c.said) and c.about in _ACTION and not stopped:
             yield s("go_act")
-        if pending:
+        if pending or (foreign and not c.own and c.has("open") and _UNMET.search(c.said) and not c.has("vague")):
             yield s("q_open")
+        elif c.kind and c.has("open", "negation"):
+            yield s("kind_open")
         elif c.prerequisite & read.anchors.kind or len(c.prerequisite) > 2:
             yield s("q_named")
         if c.prerequisite and c.has("closed") and not c.has("gate", "negation", "open", "soft"):
@@ -174,7 +188,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
         if c.about == "way":
             if c.has("unusable") and (c.own or c.joint in {":", "：", "("} or not c.has("negation")):
                 yield s("way_bad")
-            elif reported and not c.shape == "note":
+            elif reported and c.shape != "note":
                 yield s("way_said")
             elif c.has("usable") or c.own:
                 yield s("way_ok")
@@ -225,6 +239,8 @@ SAYINGS: Final[Mapping[str, str]] = {
     "q_named": "names the prerequisite",
     "q_closed": "presents the prerequisite as met",
     "go_act": "sets a removed action in motion",
+    "kind_open": "names an approval or the like as not obtained",
+    "go_despite": "sets in motion in one place what it stops in another",
     "go_mixed": "sets a removed action in motion beside a stop",
     "go_carried": "lets what was named before go ahead",
     "go_bare": "says to go ahead",

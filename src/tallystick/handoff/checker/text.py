@@ -107,7 +107,7 @@ def _sentences(artifact: str) -> Iterator[Sentence]:
         if bare.startswith("[tallystick"):
             if " json]" in bare or " begin]" in bare or " end " in bare:
                 continue
-            line = bare.partition("] ")[2]
+            line = bare.partition("] ")[2]  # noqa: PLW2901 - the rest of this line is what is read
         shape = (
             "note"
             if note or _NOTE.match(line) or (starred and _STAR.match(line))
