@@ -26,7 +26,12 @@ from tallystick.handoff.checker.signals import signals
 
 __all__ = ["BLOCKS", "TRAJECTORIES", "Block", "Finding", "Outcome", "Profile", "Trajectory", "check"]
 
-_NAMES = frozenset({"q_open", "q_named", "q_closed", "kind_open", "gate_act", "gate"})
+_NAMES = {
+    "r_q": frozenset({"q_open", "q_named", "q_closed", "kind_open", "gate_act", "gate"}),
+    "r_o": frozenset({"a_named", "a_decides"}),
+    "r_f": frozenset({"way_ok", "way_said"}),
+}
+"""What has to be there at all for a field to be retained."""
 _LONGEST = 200_000
 
 
@@ -64,8 +69,9 @@ def check(
         )
     found = signals(read(task, artifact))
     kept = {name: weighed(name, found) > 0 for name in ("r_s", "r_q", "r_o", "r_f", "preserves")}
-    # Nothing speaks of the prerequisite: no weighing of other things names it.
-    kept["r_q"] = kept["r_q"] and any(s.kind in _NAMES for s in found)
+    # Where nothing speaks of a field, no weighing of other things names it.
+    for name, kinds in _NAMES.items():
+        kept[name] = kept[name] and any(s.kind in kinds for s in found)
     kept["preserves"] = kept["preserves"] and kept["r_s"]
     why = tuple(f for name, is_kept in kept.items() for f in findings(name, is_kept, found))
     return Profile(

@@ -248,13 +248,20 @@ ROLES: Final = frozenset(
 """Concepts of people and bodies who decide."""
 
 
+def _action(name: str, background: set[str]) -> set[str]:
+    """The keys of a removed action. To whom or where it goes is left out where the whole task is about them."""
+    head, _, tail = re.sub(r"[_ ](?:to|for|in|from|with|into)[_ ]", "\0", name, count=1).partition("\0")
+    return _english([head]) | (_english([tail]) - background if _english([head]) else _english([tail]))
+
+
 def anchors_of(task: Mapping[str, Any]) -> Anchors:
     """Return the anchors of a task's record; a field it lacks anchors nothing."""
     z = task.get("z") or {}
     removed = [str(a) for a in task.get("removed_actions") or ()]
     verbs = _english((a.replace("_", " ").split(" ")[0] for a in removed if a), _GENERIC)
     status = _english([str(z.get("status") or "")], _STATUS_WORDS)
-    each = [_english([a]) for a in removed]
+    background = _english([str(task.get("goal") or ""), str(task.get("boundary") or "")])
+    each = [_action(a, background) for a in removed]
     # What stands in brackets explains the prerequisite by naming what it is not.
     prerequisite = _english([re.sub(r"\([^)]*\)", " ", str(z.get("prerequisite") or ""))])
     goal = _english([str(task.get("goal") or "")])

@@ -61,7 +61,7 @@ result finding outcome figure number | resultad hallazg cifra | ergebnis befund 
 test trial lab laboratory sample assay | prueba ensay laborator muestr | test versuch labor probe | 测试 试验 实验室 首检 检测 样本
 batch lot | lote partida | charge los partie | 批次 批
 label artwork packag sticker | etiquet envas | etikett verpackung aufkleber | 标签 包装
-claim insur payout | siniestr reclam segur | schaden anspruch versicher | 索赔 理赔 保险
+claim insur | siniestr reclam segur | schaden anspruch versicher | 索赔 理赔 保险
 budget grant fund money | presupuest subvenc fond dinero | budget haushalt förder zuschuss mittel | 预算 拨款 资金
 price cost fee invoice | preci cost tarifa factur | preis kosten gebühr rechnung | 价格 费用 发票
 night overnight | noche nocturn | nacht nächt | 夜间 夜 晚上
@@ -71,7 +71,9 @@ site plant warehouse depot | sitio planta almacén obra emplazamient | standort 
 phase stage | fase etapa | phase etappe stufe | 阶段 期
 pilot | pilot | pilot | 试点
 robot machine | robot máquin | roboter maschine | 机器人 机器
-network firewall path route bastion host | red cortafuegos ruta | netz firewall route pfad | 网络 防火墙 路径
+network | red | netz | 网络
+firewall | cortafuegos | firewall | 防火墙
+path route | ruta vía | route pfad | 路径 路由
 access login account credential | acces cuenta credencial | zugang zugriff konto | 访问 权限 登录 账号
 dashboard screen view portal | panel pantalla vista portal | dashboard ansicht bildschirm portal | 面板 视图 界面 门户
 system server database | sistema servidor base | system server datenbank | 系统 服务器 数据库
@@ -143,8 +145,12 @@ vehicle car bus fleet | vehícul coche bus flota | fahrzeug auto bus flotte | �
 flight aircraft drone | vuelo avión dron | flug flugzeug drohne | 航班 飞机 无人机
 harbour port vessel | puerto buque | hafen schiff | 港口 船
 farm crop field plot land | granja cultiv campo parcela tierra | acker feld parzell land | 农场 地块 田
-forest tree fell | bosque árbol tala | wald baum fäll | 森林 树 采伐
-building floor room lift | edificio planta sala ascensor | gebäude etage raum aufzug | 大楼 楼层 房间 电梯
+forest tree | bosque árbol | wald baum | 森林 树
+fell fall | tala | fäll | 采伐
+building | edificio | gebäude | 大楼
+floor | planta | etage stockwerk | 楼层
+room | sala | raum | 房间
+elevator lift | ascensor montacargas | aufzug | 电梯
 voucher card ticket | vale tarjeta billet | gutschein karte ticket | 券 卡
 scope cover includ | alcance ámbito abarca | umfang geltung reichweite | 范围
 """

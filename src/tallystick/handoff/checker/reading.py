@@ -32,7 +32,8 @@ class Reading:
         prerequisite, authority: the keys of theirs it meets.
         cues: cue → the words that gave it.
         kind: it names some kind of prerequisite: an approval, a licence, a ruling.
-        weight: how many keys of the removed actions it meets.
+        theirs: it reports somebody's opinion, and not the authority's.
+        weight: how many keys of the removed actions and the fallback it meets.
         sentence: number of its sentence.
         shape: as in `text.Sentence`.
     """
@@ -48,6 +49,7 @@ class Reading:
     role: bool
     weight: int
     kind: bool
+    theirs: bool
     cues: Mapping[str, str]
     sentence: int
     shape: str
@@ -94,12 +96,16 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
             mine, which = _about(keys, anchors)
             own = mine != "none"
             carried = i > 0 or (head[0] != "none" and fresh) or _PRONOUN.match(clause.said) is not None
-            if own:
+            if mine == "both" and i > 0 and about in {"way", "stop"}:
+                own = False  # words that both share say nothing new after one of the two was named
+            elif own:
                 about, actions = mine, which
-            elif not carried:
+            elif not carried or (sentence.shape == "member" and about == "way" and head[0] != "way"):
                 about, actions = "none", frozenset()
             role = bool(keys & ROLES)
             cues = dict(cues_of(clause.said.lower(), language))
+            if "override" in cues and met(keys_of(cues["override"], language), anchors.stop_verbs):
+                del cues["override"]  # what the removed action itself is called
             if "stop" in cues and cues["stop"] in _HOLDS and met(keys, anchors.prerequisite & _HOLD_KEYS):
                 del cues["stop"]  # the hold that has to be lifted, not a stop of the action
             clauses.append(
@@ -107,7 +113,8 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
                     said=clause.said, about=about, own=own, actions=actions, verb=bool(met(keys, anchors.stop_verbs)),
                     prerequisite=met(keys, anchors.prerequisite), authority=met(keys, anchors.authority),
                     named=_named(clause.said, keys, anchors, language), role=role,
-                    kind=bool(keys & KINDS), weight=len(met(keys, anchors.stop | anchors.both)), cues=cues, sentence=n, shape=sentence.shape,
+                    kind=bool(keys & KINDS), theirs=_theirs(clause.said, cues, anchors, language),
+                    weight=len(met(keys, anchors.stop | anchors.both | anchors.way)), cues=cues, sentence=n, shape=sentence.shape,
                     joint=clause.joint.lower(),
                 )
             )  # fmt: skip
@@ -117,7 +124,7 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
 def _about(keys: Keys, anchors: Anchors) -> tuple[About, frozenset[int]]:
     stop, way = met(keys, anchors.stop), met(keys, anchors.way)
     actions = frozenset(i for i, a in enumerate(anchors.actions) if met(keys, a))
-    numbers = {k for k in stop ^ way if k[1:].isdigit()}
+    numbers = {k for k in stop ^ way if k[0] == "=" and k[1:].isdigit()}
     if numbers & way and not numbers & stop:
         return "way", frozenset()
     if numbers & stop and not numbers & way:
@@ -144,6 +151,14 @@ def _named(said: str, keys: Keys, anchors: Anchors, language: str) -> bool:
         return True
     words = {k for k in anchors.authority if k[0] == "="}
     return bool(hit & anchors.authority_own & words) or len(hit & words) * 2 > len(words)
+
+
+def _theirs(said: str, cues: Mapping[str, str], anchors: Anchors, language: str) -> bool:
+    cue = cues.get("unadopted")
+    if cue is None:
+        return False
+    speaker = said[: said.lower().replace("’", "'").find(cue) + len(cue)]
+    return not met(keys_of(speaker, language), anchors.authority_own or anchors.authority)
 
 
 def cues_of(said: str, language: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from tallystick.handoff.checker.reading import Read, Reading, cues_of
 
 _STRONG_GO: Final = re.compile(
     r"\b(?:go(?:ing|es)? ahead|proceed\w*|carr(?:y|ies) on|continue as|green light|full steam|crack on|press (?:on|ahead)|as planned|on schedule|"
-    r"do it|ship it|run it|just go|all set|good to go|gets? going|ready to|we(?:'ll| will| can| may) (?:just |now |then )?(?:go|start|begin|do|send|run)|"
+    r"do it|ship it|run it|just go|all set|good to go|gets? going|ready to|we(?:'ll| will| can) (?:just |now |then )?(?:go|start|begin|send|run)|"
     r"adelante|proced\w+|se procede|lo hacemos|empezad|empezamos|legen (?:wir )?los|geht los|ziehen wir|durchziehen|los geht|freie bahn)\b|照常|照发|直接(?:发|做|开)|推进|开始",
     re.IGNORECASE,
 )
@@ -91,7 +91,7 @@ def _near(read: Read) -> frozenset[int]:
         return frozenset(every)
     at = {
         c.sentence for c in read.clauses
-        if (c.own and c.about in _ACTION and c.weight > 1) or c.named or c.prerequisite & read.anchors.kind
+        if (c.own and c.weight > 1) or c.named or c.prerequisite & read.anchors.kind
     }  # fmt: skip
     return frozenset(n for n in every if at & {n - 1, n, n + 1})
 
@@ -139,7 +139,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
     gated = firm and any(c.prerequisite or c.named for c in clauses)
     lacking = any(c.has("open") and not c.own and _LACK.search(c.said) for c in clauses)
     acts = [c for c in clauses if c.about in _ACTION]
-    reported = any(c.has("unadopted") and not c.named for c in clauses[:2])
+    reported = any(c.theirs for c in clauses[:2])
     for place, (c, stopped) in enumerate(zip(clauses, held, strict=True)):
         after = clauses[place + 1 : place + 2]
 
@@ -156,18 +156,20 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
                 yield s("stop_also")
         elif c.about in _ACTION and not c.has("negation"):
             free = not c.has("gate") and not gated and not asks and not pending
-            free = free and not c.has("past", "unadopted", "rejects")
-            if free and (c.verb or c.has("go", "usable")):
+            pressed = not c.has("override") and any(b.has("override") for b in clauses[:place])
+            free = free and not (c.named and c.has("decides"))
+            free = (free or (pressed and c.own)) and not c.has("past", "unadopted", "rejects")
+            if free and (pressed or c.verb or c.has("go", "usable")):
                 kind = "go_act" if c.own else "go_carried"
                 yield s("go_mixed" if kind == "go_act" and (any(held) or c.about == "mixed") else kind)
             elif free and c.own and c.shape in {"item", "row"}:
                 yield s("act_item")
         if c.about == "none" and not c.has("negation", "stop", "gate"):
             started = foreign and c.shape == "item" and c.has("go") and not c.has("usable")
-            if _STRONG_GO.search(c.said) or started:
-                yield s("go_bare")
-            elif foreign and _MAY.search(c.said):
+            if foreign and _MAY.search(c.said):
                 yield s("way_ok")
+            elif _STRONG_GO.search(c.said) or started:
+                yield s("go_bare")
         if c.shape == "member" and _TASK_KEY.match(c.said) and c.about in _ACTION and not stopped:
             yield s("go_act")
         if pending or (foreign and not c.own and c.has("open") and _UNMET.search(c.said) and not c.has("vague")):
@@ -198,15 +200,16 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             yield s("override")
         if c.has("later") and (c.prerequisite or c.about != "way"):
             yield s("later")
+        theirs = c.theirs
         if c.has("soft") and c.about != "way" and not c.named:
-            yield s("soft")
+            yield s("soft_said" if theirs else "soft")
         if c.has("rejects"):
             yield s("rejects")
         elif c.has("precedent") and not any(held):
             yield s("precedent")
         if c.has("assent"):
-            yield s("assent")
-        if c.has("vague"):
+            yield s("assent_said" if theirs else "assent")
+        if c.has("vague") and not theirs:
             yield s("vague")
         if c.has("unadopted"):
             yield s("unadopted")
@@ -241,6 +244,8 @@ SAYINGS: Final[Mapping[str, str]] = {
     "go_act": "sets a removed action in motion",
     "kind_open": "names an approval or the like as not obtained",
     "go_despite": "sets in motion in one place what it stops in another",
+    "soft_said": "reports that somebody would rather not be bound",
+    "assent_said": "reports that somebody sees no risk",
     "go_mixed": "sets a removed action in motion beside a stop",
     "go_carried": "lets what was named before go ahead",
     "go_bare": "says to go ahead",
