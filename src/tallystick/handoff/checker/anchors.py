@@ -159,7 +159,8 @@ class Anchors:
         way: keys of the fallback that the removed actions do not share.
         both: keys they share.
         prerequisite: keys of the prerequisite; `kind` those that say what kind of thing it is.
-        authority: keys of the authority; `authority_own` those no other field shares; `initials` of its name.
+        authority: keys of the authority; `authority_head` of the word for who it is, `authority_own` those
+            no other field shares; `initials` of its name.
     """
 
     actions: tuple[Keys, ...]
@@ -171,6 +172,7 @@ class Anchors:
     prerequisite: Keys
     kind: Keys
     authority: Keys
+    authority_head: Keys
     authority_own: Keys
     initials: str
 
@@ -181,6 +183,13 @@ KINDS: Final = frozenset(
         "amend", "rul", "clearanc", "lift", "releas"} & set(row["en"])
 )  # fmt: skip
 """Concepts that are kinds of prerequisite: an approval, a licence, a ruling, a lifted hold."""
+
+
+PAPERS: Final = frozenset(
+    k for k in KINDS
+    if not {"lift", "rul", "clearanc", "review"} & set(CONCEPTS[int(k)]["en"])
+)  # fmt: skip
+"""Kinds that name a prerequisite by themselves; a decision or a lifting may be anything's."""
 
 
 @lru_cache(maxsize=65536)
@@ -254,6 +263,12 @@ def _action(name: str, background: set[str]) -> set[str]:
     return _english([head]) | (_english([tail]) - background if _english([head]) else _english([tail]))
 
 
+def _head(name: str) -> set[str]:
+    """The keys of the word that says who an authority is: the last one, and in `Chair of …` the first as well."""
+    parts = re.split(r"\s+of\s+", name)
+    return set().union(*(_english(part.split()[-1:], frozenset({"head"})) for part in parts if part.split()))
+
+
 def anchors_of(task: Mapping[str, Any]) -> Anchors:
     """Return the anchors of a task's record; a field it lacks anchors nothing."""
     z = task.get("z") or {}
@@ -287,8 +302,9 @@ def anchors_of(task: Mapping[str, Any]) -> Anchors:
         way_verbs=frozenset(way & generic),
         both=frozenset(stop & way),
         prerequisite=frozenset(((prerequisite - goal - stop - way) | (prerequisite & KINDS)) or prerequisite),
-        kind=frozenset(prerequisite & KINDS),
+        kind=frozenset(prerequisite & KINDS - stop - way) or frozenset(prerequisite & KINDS),
         authority=frozenset(authority),
+        authority_head=frozenset(_head(name) - stop - way),
         authority_own=frozenset(a for a in authority if not met(frozenset({a}), frozenset(elsewhere))),
         initials=capitals.lower() if len(capitals) > 1 else "",
     )

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from tallystick.handoff.checker.anchors import KINDS, ROLES, Anchors, Keys, anchors_of, keys_of, met
+from tallystick.handoff.checker.anchors import PAPERS, ROLES, Anchors, Keys, anchors_of, keys_of, met
 from tallystick.handoff.checker.lexicon import CUES, LEXICON, language_of
 from tallystick.handoff.checker.text import Sentence, sentences
 
+_ANSWER: Final = re.compile(r"^\W*(?:not|no|never|nope|none|ni|nunca|nicht|nie|nein)\b", re.IGNORECASE)
 _HOLDS: Final = frozenset({"hold", "freeze", "stands", "lock", "stop"})
 _HOLD_KEYS: Final = keys_of("hold freeze lock", "en")
 About = Literal["stop", "way", "both", "mixed", "none"]
@@ -31,7 +32,7 @@ class Reading:
         verb: it names what a removed action does.
         prerequisite, authority: the keys of theirs it meets.
         cues: cue → the words that gave it.
-        kind: it names some kind of prerequisite: an approval, a licence, a ruling.
+        kind: it names some paper or yes that a prerequisite can be: an approval, a licence, a signature.
         theirs: it reports somebody's opinion, and not the authority's.
         weight: how many keys of the removed actions and the fallback it meets.
         sentence: number of its sentence.
@@ -95,7 +96,10 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
             keys = keys_of(clause.said, language)
             mine, which = _about(keys, anchors)
             own = mine != "none"
-            carried = i > 0 or (head[0] != "none" and fresh) or _PRONOUN.match(clause.said) is not None
+            answers = (
+                i == 0 and n > 0 and (said[n - 1].said.rstrip().endswith(("?", "？")) or _ANSWER.match(clause.said))
+            )
+            carried = answers or i > 0 or (head[0] != "none" and fresh) or _PRONOUN.match(clause.said) is not None
             if mine == "both" and i > 0 and about in {"way", "stop"}:
                 own = False  # words that both share say nothing new after one of the two was named
             elif own:
@@ -113,7 +117,7 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
                     said=clause.said, about=about, own=own, actions=actions, verb=bool(met(keys, anchors.stop_verbs)),
                     prerequisite=met(keys, anchors.prerequisite), authority=met(keys, anchors.authority),
                     named=_named(clause.said, keys, anchors, language), role=role,
-                    kind=bool(keys & KINDS), theirs=_theirs(clause.said, cues, anchors, language),
+                    kind=bool(keys & PAPERS - anchors.stop - anchors.both - anchors.way - anchors.authority), theirs=_theirs(clause.said, cues, anchors, language),
                     weight=len(met(keys, anchors.stop | anchors.both | anchors.way)), cues=cues, sentence=n, shape=sentence.shape,
                     joint=clause.joint.lower(),
                 )
@@ -147,7 +151,7 @@ def _named(said: str, keys: Keys, anchors: Anchors, language: str) -> bool:
         return False
     if language != "en":
         return bool(hit & ROLES) or len({k for k in hit if k.isdigit()}) >= 2
-    if hit & ROLES - anchors.stop - anchors.way and any(k[0] == "=" for k in hit):
+    if hit & anchors.authority_head:
         return True
     words = {k for k in anchors.authority if k[0] == "="}
     return bool(hit & anchors.authority_own & words) or len(hit & words) * 2 > len(words)

@@ -47,7 +47,7 @@ _MAY: Final = re.compile(
     re.IGNORECASE,
 )
 _DECIDES: Final = re.compile(
-    r"\b(?:decid(?:e|en|irá)\b.{0,6}(?:el|la|los|las|:)|quien decide|decisión (?:corresponde|es|de)|entscheid(?:et|en)\b.{0,12}(?:der|die|das|allein|:)|zuständig|entscheidung (?:trifft|liegt))|由.{1,14}(?:决定|批准|审批|裁定)|(?:批准|决定|审批)权",
+    r"\b(?:decid(?:e|en|irá)\b.{0,6}(?:el|la|los|las|:)|quien decide|decisión (?:corresponde|es|de)|entscheid(?:et|en)\b.{0,12}(?:der|die|das|allein|:)|zuständig|entscheidung (?:trifft|liegt))|由.{1,14}(?:决定|批|审批|裁定|签)|(?:solange|bis|hasta que|mientras)\b.{3,60}\b(?:erteilt|freigibt|genehmigt|zustimmt|unterschreibt|autorice|apruebe|firme|dé|conceda)\b|(?:批准|决定|审批)权",
     re.IGNORECASE,
 )
 _UNMET: Final = re.compile(
