@@ -37,6 +37,7 @@ _BEFORE_NAME: Final = re.compile(r"[ *\u00d7x]{1,5}")
 _TIMES: Final = re.compile(r"[\u00d7x]\s?[0-9]|[0-9]\s?[\u00d7x](?![a-z])|[0-9]\s+\u00d7")
 _UNITS: Final = {"pound": ("lb", "lbs"), "ounce": ("oz",), "minute": ("min", "mins"), "hour": ("hr", "hrs")}
 _QUANTITY: Final = stemmed({"quantity", "qty", "count"})
+_NO_COUNT: Final = stemmed({"stock", "max", "min", "limit", "cap"})
 _NUMBERS: Final = frozenset({"money", "number", "percent", "quantity", "duration", "ordinal"})
 
 
@@ -164,6 +165,8 @@ def ground(case: Case, mention: Mention) -> Ground:
         for fact, how, close in sorted(near, key=lambda n: (-n[2], n[1] == "text", -n[0].call.order)):
             if not case.stands(fact):
                 refusal = f"a newer receipt no longer states `{mention.text}`"
+                continue
+            if labels[0] is _QUANTITY and fact.stems & _NO_COUNT:
                 continue
             if head and how != "text" and not head & (fact.stems | fact.place):
                 continue

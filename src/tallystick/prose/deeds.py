@@ -34,6 +34,14 @@ _KEPT: Final = stemmed(
 )
 
 
+_OPPOSITES: Final = {
+    stem(one): stemmed(others)
+    for one, others in {
+        "removed": {"add", "added"}, "added": {"remove", "removed", "delete"},
+        "denied": {"process", "approved", "refund"}, "declined": {"process", "approved", "refund"}, "rejected": {"process", "approved", "refund"},
+    }.items()
+}  # fmt: skip
+"""Deeds, and those that are their opposites."""
 _NO_DEED: Final = frozenset({"did", "not", "just", "want", "must", "might", "get", "got", "doubt", "trust", "expect"})
 """What the pattern takes for a participle and is none."""
 
@@ -71,6 +79,14 @@ def judge_deeds(case: Case, words: Words, span: str) -> None:
             for c in writes
             if any(alike(verb, s) for s in stems_of_call(c)) or (mine and verb not in _SPECIFIC and not named)
         ]
+        opposite = _OPPOSITES.get(verb)
+        if opposite is not None and not any(verb in stems_of_call(c) for c in writes):
+            against = [c for c in writes if c.came == "ok" and opposite & stems_of_call(c)]
+            if against and any(
+                f.call is c and case.closeness(f, case.tiers[0]) for c in against for f in case.record.facts
+            ):
+                words.failed.append("the opposite was done")
+                continue
         done = [c for c in fit if c.came == "ok" or _took_effect(case, c)]
         if done:
             about = {id(c) for c in done}

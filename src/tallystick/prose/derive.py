@@ -397,7 +397,8 @@ def _listed(case: Case, mention: Mention) -> Ground:
     for ids in case.record.kinds.values():
         if sum(1 for i in ids if i in case.text) in mention.numbers:
             return Ground(True, derived=True)
-    if _bullets_before(case) in mention.numbers:
+    done = [c for c in case.record.calls if c.call.message == case.message and not c.reads and c.came == "ok"]
+    if _bullets_before(case) in mention.numbers or len(done) in mention.numbers:
         return Ground(True, derived=True)
     lines = case.setting.following_list()
     if lines and Decimal(len(lines)) in mention.numbers:

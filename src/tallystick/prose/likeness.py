@@ -90,4 +90,7 @@ def stems_of_call(call: CallRecord) -> frozenset[str]:
     body = call.call.result.body if call.call.result is not None else None
     status = body.get("status") if isinstance(body, Mapping) else None
     named = key_stems(call.call.tool)
+    verb = call.call.tool.lower().split("_")[0]
+    if "booking" in call.call.tool.lower() and verb not in ("create", "make", "add", "new"):
+        named -= {"book"}  # `cancel_booking` books nothing
     return named | key_stems(status) if isinstance(status, str) and len(status) < 40 else named

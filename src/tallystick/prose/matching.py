@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal
 
 from tallystick.model.values import Quantity
-from tallystick.prose.facts import Fact
+from tallystick.prose.facts import NAME_KEY, Fact
 from tallystick.prose.mentions import mentions
 from tallystick.prose.reading import Mention, MonthDay, Reading
 from tallystick.prose.words import key_stems, stem, stemmed
@@ -74,6 +74,10 @@ def states_value(mention: Mention, value: Any, key: str = "") -> How:
         return "exact" if agrees(mention, found[0]) else ""
     if len(value) > 20 and any(c.isdigit() for c in key):
         found = (*found, *read(key.replace("_", " ")))  # rules are often filed under what they are for
+    if NAME_KEY.search(key) and mention.kind in ("money", "percent", "duration"):
+        return ""  # `7-Port Hub` states no seven
+    if mention.kind == "money":
+        found = tuple(other for other in found if other.kind == "money" or not other.text.isalpha())
     return "text" if any(agrees(mention, other) for other in found) else ""
 
 

@@ -7,13 +7,14 @@ from collections import defaultdict
 from decimal import Decimal
 from typing import Final
 
+from tallystick.prose.choices import judge_choices
 from tallystick.prose.deeds import judge_deeds
 from tallystick.prose.facts import NAME_KEY, PREVIEWS, Fact
 from tallystick.prose.grounds import GENERAL, Case
 from tallystick.prose.likeness import Words, alike, denied_at, empty, none_of, polarity, stems_of_call
 from tallystick.prose.matching import agrees, read
 from tallystick.prose.reading import Mention
-from tallystick.prose.statuses import STATUS, STRICT, SWITCHED
+from tallystick.prose.statuses import STATUS, STRICT, SWITCHED, status_of
 from tallystick.prose.subjects import NOBODY, Subject
 from tallystick.prose.vocabulary import SPELLED
 from tallystick.prose.words import GENERIC, STOP, key_stems, stem, stems_of, tokens_of, widened
@@ -74,6 +75,7 @@ def weigh(case: Case) -> Words:
     _switches(case, words, tokens, span)
     judge_deeds(case, words, span)
     _membership(case, words, span)
+    judge_choices(case, words, span)
     _texts(case, words)
     return words
 
@@ -218,7 +220,23 @@ def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
                     found = fact
                     break
             if found:
+                states = [f for f in case.record.facts if f.key == "status" and _is_state(case, f, subject)]
+                if (
+                    found.key != "status"
+                    and case.closeness(found, subject) == 2
+                    and states
+                    and not any(alike(wanted, s) for s in key_stems(str(states[-1].value)))
+                ):
+                    found = None  # its own state goes before that of its parts
                 break
+            if (
+                status in _EXCLUSIVE
+                and subject in case.framed
+                and any(
+                    _is_state(case, f, subject) and status_of(str(f.value)) in _EXCLUSIVE for f in case.record.facts
+                )
+            ):
+                break  # it has a state, and it is another
         if found is None and denied:
             other = next(
                 (f for s in case.tiers[:3] for f in reversed(case.record.facts) if _is_state(case, f, s)), None
@@ -228,6 +246,14 @@ def _states(case: Case, words: Words, span: str, own: set[int]) -> None:
                 words.strong.append(other)
                 words.derived = True
             continue
+        if found is None and status == "confirmed" and not denied:
+            found = next(  # what was changed as asked is confirmed
+                (
+                    f for s in case.tiers[:3] for f in reversed(case.record.facts)
+                    if not f.call.reads and _is_state(case, f, s) and f.value in _ACCEPTED
+                ),
+                None,
+            )  # fmt: skip
         if found is None and status == "expired":
             found = _ended(case, wanted)
         if found is None:
@@ -260,6 +286,11 @@ def _ended(case: Case, wanted: str) -> Fact | None:
 
 
 _END: Final = frozenset(stem(w) for w in ("end", "expiry", "expires", "expiration", "deadline", "until"))
+
+
+_ACCEPTED: Final = frozenset({"updated", "changed", "applied", "added", "completed", "success"})
+_EXCLUSIVE: Final = frozenset({"confirmed", "active", "pending", "cancelled", "delivered", "shipped", "processing"})
+"""States of which a thing is in one at a time."""
 
 
 def _is_state(case: Case, fact: Fact, subject: Subject) -> bool:
@@ -387,6 +418,13 @@ def _switches(case: Case, words: Words, tokens: list[tuple[int, str, str]], span
                 continue
             denied = bool(no) or any(polarity(span, said[s]) for s in key)
             plain = isinstance(fact.value, bool) or denied
+            if (
+                not denied and len(key) >= 2 and fact.value == 0 and not isinstance(fact.value, bool)
+                and re.search(r"\ban?\W{1,4}$", span[: min(said[s] for s in key)]) and not case.general
+                and not _UNREAL.search(span)
+            ):  # fmt: skip
+                words.failed.append(f"`{fact.key}` is nil")
+                continue
             if not plain and not yes:
                 continue
             if denied == empty(fact.value):
@@ -453,7 +491,7 @@ def _membership(case: Case, words: Words, span: str) -> None:
     for fact in case.record.facts:
         if not fact.listed or fact.asked or fact.call.came != "ok" or not fact.stems & said:
             continue
-        for subject in case.tiers[:2]:
+        for subject in case.tiers[:1]:
             ids = {a for alternative in subject for a in alternative}
             if subject is NOBODY or not any(fact.value == a or fact.value in case.record.linked(a) for a in ids):
                 continue
