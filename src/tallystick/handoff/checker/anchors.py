@@ -161,6 +161,7 @@ class Anchors:
         prerequisite: keys of the prerequisite; `kind` those that say what kind of thing it is.
         authority: keys of the authority; `authority_head` of the word for who it is, `authority_own` those
             no other field shares; `initials` of its name.
+        goal: keys of what the task is for.
     """
 
     actions: tuple[Keys, ...]
@@ -175,6 +176,7 @@ class Anchors:
     authority_head: Keys
     authority_own: Keys
     initials: str
+    goal: Keys
 
 
 KINDS: Final = frozenset(
@@ -306,6 +308,7 @@ def anchors_of(task: Mapping[str, Any]) -> Anchors:
         authority=frozenset(authority),
         authority_head=frozenset(_head(name) - stop - way),
         authority_own=frozenset(a for a in authority if not met(frozenset({a}), frozenset(elsewhere))),
+        goal=frozenset(goal),
         initials=capitals.lower() if len(capitals) > 1 else "",
     )
 

@@ -33,6 +33,7 @@ class Reading:
         prerequisite, authority: the keys of theirs it meets.
         cues: cue → the words that gave it.
         kind: it names some paper or yes that a prerequisite can be: an approval, a licence, a signature.
+        goal: it says again what the task is for.
         theirs: it reports somebody's opinion, and not the authority's.
         weight: how many keys of the removed actions and the fallback it meets.
         sentence: number of its sentence.
@@ -51,6 +52,7 @@ class Reading:
     weight: int
     kind: bool
     theirs: bool
+    goal: bool
     cues: Mapping[str, str]
     sentence: int
     shape: str
@@ -117,6 +119,7 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
                     said=clause.said, about=about, own=own, actions=actions, verb=bool(met(keys, anchors.stop_verbs)),
                     prerequisite=met(keys, anchors.prerequisite), authority=met(keys, anchors.authority),
                     named=_named(clause.said, keys, anchors, language), role=role,
+                    goal=len(met(keys, anchors.goal)) * 5 > len(keys) * 3,
                     kind=bool(keys & PAPERS - anchors.stop - anchors.both - anchors.way - anchors.authority), theirs=_theirs(clause.said, cues, anchors, language),
                     weight=len(met(keys, anchors.stop | anchors.both | anchors.way)), cues=cues, sentence=n, shape=sentence.shape,
                     joint=clause.joint.lower(),

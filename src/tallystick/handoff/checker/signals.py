@@ -96,6 +96,7 @@ def _near(read: Read) -> frozenset[int]:
     return frozenset(n for n in every if at & {n - 1, n, n + 1})
 
 
+_OR: Final = frozenset({"or", "nor", "ni", "o", "oder", "noch", "、"})
 _ACTION: Final = frozenset({"stop", "both", "mixed"})
 
 
@@ -113,8 +114,12 @@ def _stopped(clauses: Sequence[Reading], denied: bool) -> list[bool]:
     out: list[bool] = []
     for n, c in enumerate(clauses):
         under = (stops(c) or (denied and c.about == "stop")) and (c.about != "way" or c.has("stop"))
+        after = clauses[n + 1] if n + 1 < len(clauses) else None
+        if not under and c.about == "none" and c.has("negation") and after is not None:
+            # `do not show or send the file`: the negation waits for what is denied.
+            under = after.joint in _OR and after.about in _ACTION
         if not under and n and out[-1] and c.about in _ACTION and not c.has("released"):
-            under = c.joint in {"or", "nor", "ni", "oder", "noch", ":", "："} or not (
+            under = c.joint in _OR | {":", "："} or not (
                 c.has("go", "assent", "override") or _CONTRAST.search(c.said) or _CONTRAST.search(c.joint)
             )
         out.append(under)
@@ -157,7 +162,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
         elif c.about in _ACTION and not c.has("negation"):
             free = not c.has("gate") and not gated and not asks and not pending
             pressed = not c.has("override") and any(b.has("override") for b in clauses[:place])
-            free = free and not (c.named and c.has("decides"))
+            free = free and not c.goal and not (c.named and c.has("decides"))
             free = (free or (pressed and c.own)) and not c.has("past", "unadopted", "rejects")
             if free and (pressed or c.verb or c.has("go", "usable")):
                 kind = "go_act" if c.own else "go_carried"

@@ -30,8 +30,12 @@ _ABBREVIATION: Final = re.compile(
 )
 _CLAUSE: Final = re.compile(
     r",\s+|[，、]|\s+[–—-]{1,2}\s+|—|\s*(?:→|=>|⇒)\s*|:\s+|：|\s+\(|\)\s*|"
-    r"\s+(?=(?:but|however|though|although|yet|so|because|since|pero|aunque|sino|y|aber|jedoch|und|weil|sondern|and|or|nor|ni)\s)|"
+    r"\s+(?=(?:but|however|though|although|yet|so|because|since|pero|aunque|sino|y|o|aber|jedoch|und|oder|weil|sondern|and|or|nor|ni)\s)|"
     r"(?=但|不过|然而|因为|所以|并且|同时)",
+    re.IGNORECASE,
+)
+_CONJUNCTION: Final = re.compile(
+    r"(?:but|however|though|although|yet|so|because|since|and|or|nor|pero|aunque|sino|ni|y|o|aber|jedoch|und|oder|weil|sondern)\b|但|不过|然而",
     re.IGNORECASE,
 )
 _RULE_ROW: Final = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
@@ -228,4 +232,9 @@ def _clauses(said: str, whole: str = "") -> tuple[Clause, ...]:
         at = cut.end()
     if said[at:].strip(" .,;*"):
         out.append(Clause(said[at:].strip(), joint))
-    return tuple(out)
+    return tuple(Clause(c.said, c.joint or _joint(c.said)) if n else c for n, c in enumerate(out))
+
+
+def _joint(said: str) -> str:
+    first = _CONJUNCTION.match(said)
+    return first[0].lower() if first else ""

@@ -13,7 +13,7 @@ from typing import Final
 WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
     "r_s": {
         "a_decides": 0.7,
-        "act_item": -0.2,
+        "act_item": -0.1,
         "assent": -1.1,
         "assent_said": -0.5,
         "bias": -1.7,
@@ -31,7 +31,7 @@ WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
         "soft": -2.1,
         "soft_said": -0.4,
         "stop_act": 2.7,
-        "stop_also": 0.9,
+        "stop_also": 0.8,
         "stop_bare": 1.3,
         "stop_carried": 0.6,
         "stop_note": 2.0,
