@@ -16,7 +16,7 @@ ALSO: Final = ("U", "preserves_as_blocker", "caveat_or_later_check_or_omission")
 
 def expected(item: Item) -> dict[str, int]:
     """Return an item's labels with P, D, U and C computed by the same rule the checker uses."""
-    coded = {name: bool(value) for name, value in item.labels.items()}
+    coded: dict[str, Any] = {name: bool(value) for name, value in item.labels.items()}
     trajectory: Any = item.trajectory
     return Profile(trajectory=trajectory, **coded).row()
 
