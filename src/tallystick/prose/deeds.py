@@ -38,7 +38,8 @@ _OPPOSITES: Final = {
     stem(one): stemmed(others)
     for one, others in {
         "removed": {"add", "added"}, "added": {"remove", "removed", "delete"},
-        "denied": {"process", "approved", "refund"}, "declined": {"process", "approved", "refund"}, "rejected": {"process", "approved", "refund"},
+        "denied": {"process", "approved", "refund"}, "declined": {"process", "approved", "refund"},
+        "rejected": {"process", "approved", "refund"},
     }.items()
 }  # fmt: skip
 """Deeds, and those that are their opposites."""
