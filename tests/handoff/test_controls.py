@@ -88,6 +88,7 @@ def test_a_soft_check_does_not_take_an_approval_to_come_for_one(text: str) -> No
     ("answer", "codes"),
     [(True, ()), (False, ("control.denied",)), (None, ("control.lookup_failed",)), ("yes", ("control.lookup_failed",)),
      (1, ("control.lookup_failed",)), (ValueError("down"), ("control.lookup_failed",)),
+     (SystemExit(1), ("control.lookup_failed",)), (KeyboardInterrupt(), ("control.lookup_failed",)),
      (Permission(allow=False, reason="embargo"), ("control.denied",))],
 )  # fmt: skip
 def test_only_a_plain_yes_of_a_permission_service_lets_a_call_through(answer: Any, codes: tuple[str, ...]) -> None:
@@ -95,7 +96,7 @@ def test_only_a_plain_yes_of_a_permission_service_lets_a_call_through(answer: An
 
     def service(asked: Asked) -> Any:
         seen.append(asked)
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -159,6 +160,8 @@ def service() -> Iterator[str]:
     ("status", "body", "codes"),
     [(200, b'{"allow": true}', ()), (200, b'{"allow": false, "reason": "embargo"}', ("control.denied",)),
      (200, b'{"allow": "true"}', ("control.lookup_failed",)), (200, b"yes", ("control.lookup_failed",)),
+     (200, b'{"allow": false, "allow": true}', ("control.lookup_failed",)),
+     (200, b'{"a": ' + b"[" * 30000, ("control.lookup_failed",)), (200, b'\xff', ("control.lookup_failed",)),
      (200, b"[true]", ("control.lookup_failed",)), (500, b'{"allow": true}', ("control.lookup_failed",)),
      (302, b'{"allow": true}', ("control.lookup_failed",)), (201, b'{"allow": true}', ("control.lookup_failed",))],
 )  # fmt: skip
@@ -262,9 +265,14 @@ def test_a_control_that_could_ask_nobody_is_refused() -> None:
     for bad in (5, later):
         with pytest.raises(InputError, match="plain callable"):
             permission_lookup(bad)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="no http address"):
-        http_permissions("file:///etc/passwd")
+    for url in ("file:///etc/passwd", "http://[", "http://", 5):
+        with pytest.raises(InputError, match="no http address"):
+            http_permissions(url)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="can be given"):
         sql_permissions(lambda: None, "select 1", params=("password",))
     with pytest.raises(InputError, match="asked about nothing"):
         human_approval(tools=[])
+    with pytest.raises(InputError, match="list of tools"):
+        human_approval(tools=5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="unknown tool `open_documnet`"):
+        Guard(CONTRACT, controls=human_approval(tools=["open_documnet"]))

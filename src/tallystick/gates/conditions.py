@@ -27,13 +27,18 @@ def raised(scope: Scope) -> Iterator[Answer]:
     for record in scope.view.conditions_on(scope.call.tool, scope.call.args, scope.call.now):
         entity = record.body.entity
         if len(entity) == 2 and targets and EntityRef(entity[0], entity[1]) not in targets:
-            if entity[0] in scope.unnamed:
-                yield Missing((_unnamed(record.body.id, entity[0]),))  # it may be that one
+            if entity[0] in scope.unnamed or all(ref.kind != entity[0] for ref in targets):
+                # It may be that one: a tool whose targets are all of other kinds does not say which of this kind.
+                yield Missing((_unnamed(record.body.id, entity[0]),))
             continue
         lifted = condition_approval(scope.view, scope.call, record.body.id, record.body.authority, targets)
         if lifted is not None:
             digests.append(lifted.digest)
             approved.append(record)
+            continue
+        left_out = next((name for name, _ in record.body.scope if scope.call.args.get(name) is None), None)
+        if left_out is not None and not _of_null(record, left_out):
+            yield Missing((_unsaid(record.body.id, left_out),))
             continue
         reasons.append(_open_reason(record))
         digests.append(record.digest)
@@ -45,6 +50,19 @@ def _unnamed(condition: str, kind: str) -> Reason:
         code="condition.unknown",
         message=f"`{condition}` may apply: it is not known which {kind} this call is about",
         reverses=f"an argument or a read that names the {kind}",
+        where=condition,
+    )
+
+
+def _of_null(record: ConditionRecord, name: str) -> bool:
+    return [name, "null"] in record.body.scope
+
+
+def _unsaid(condition: str, argument: str) -> Reason:
+    return Reason(
+        code="condition.unknown",
+        message=f"`{condition}` may apply: the call does not say what {argument} is",
+        reverses=f"the argument {argument}",
         where=condition,
     )
 

@@ -33,7 +33,7 @@ def may_hand_off(view: View, contract: Contract, handoff: Handoff) -> Decision:
     return Decision(
         verdict=Verdict.REJECT if reasons else Verdict.ACCEPT,
         reasons=reasons,
-        basis=tuple(c.digest for c in view.conditions.values() if view.binds(c, handoff.now)),
+        basis=tuple(c.digest for c in view.raised if view.binds(c, handoff.now)),
         judged_upto=view.upto,
     )
 
@@ -59,7 +59,7 @@ def _residual(view: View, handoff: Handoff) -> Iterator[Reason]:
 
 
 def _carried(view: View, contract: Contract, handoff: Handoff) -> Iterator[Reason]:
-    for record in view.conditions.values():
+    for record in view.raised:
         body = record.body
         # One left aside through its fallback still removes its actions, so it travels too.
         if view.binds(record, handoff.now) and body.id not in handoff.carries:

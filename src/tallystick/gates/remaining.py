@@ -32,7 +32,7 @@ def duties_left(view: View, contract: Contract, now: datetime) -> Iterator[Reaso
 def open_conditions(view: View) -> Iterator[Reason]:
     """Yield the blockers still open. A plain constraint ("do not push") asks for nothing, so it never bars the end."""
     needed = {o.tool for o in open_obligations(view)}
-    for record in view.conditions.values():
+    for record in view.raised:
         body = record.body
         if not record.open or not (body.prerequisite or body.fallback or needed.intersection(body.removes)):
             continue

@@ -118,13 +118,13 @@ def carrier_of(view: View, contract: Contract, now: datetime | None = None) -> C
         seq=view.upto,
         head=view.head,
         blockers=[
-            *(raised_blocker(r) for r in view.conditions.values() if view.binds(r, now)),
+            *(raised_blocker(r) for r in view.raised if view.binds(r, now)),
             *_standing(view, contract),
         ],
         left=[o.id for o in open_obligations(view)],
         resolved=[
             Resolved(id=r.body.id, how=r.lifted_how, by=r.lifted_by, event=r.digest, lifted=r.lifted_digest)
-            for r in view.conditions.values()
+            for r in view.raised
             if not view.binds(r, now)
         ],
     )

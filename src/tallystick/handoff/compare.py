@@ -118,9 +118,9 @@ def _of_record(carrier: Carrier, view: View) -> bool:
     if view.digest_at(carrier.seq) != carrier.head:
         return False  # it speaks of a point the record does not have
     said = {b.event for b in carrier.blockers} | {r.event for r in carrier.resolved}
-    if any(r.seq <= carrier.seq and r.digest not in said for r in view.conditions.values()):
+    if any(r.seq <= carrier.seq and r.digest not in said for r in view.raised):
         return False  # it says nothing of a blocker that was raised before it
-    ended = {r.digest: r.lifted_digest for r in view.conditions.values()}
+    ended = {r.digest: r.lifted_digest for r in view.raised}
     return all(
         r.event in ended and (r.lifted == ended[r.event] or view.has_event(r.lifted, carrier.seq))
         for r in carrier.resolved
@@ -153,7 +153,7 @@ def _losses(block: Block, state: State, expected: Carrier) -> tuple[Loss, ...]:
     carrier = block.carrier if state != "foreign" else None
     # Where the lines are not what the typed data says, both are held to the record, and the worse counts.
     for blocker in expected.blockers:
-        typed = carrier.blocker(blocker.id) if carrier is not None else None
+        typed = _same(carrier, blocker) if carrier is not None else None
         wanted = blocker_lines(blocker)
         for name in FIELDS:
             line = wanted[name]
@@ -171,6 +171,13 @@ def _losses(block: Block, state: State, expected: Carrier) -> tuple[Loss, ...]:
                 found.append(Loss(blocker=blocker.id, field=name, how="missing"))
         found.extend(_bound(blocker, typed, block, wanted))
     return tuple(found)
+
+
+def _same(carrier: Carrier, blocker: Blocker) -> Blocker | None:
+    """Return what a carrier says of a blocker; of several raised under one id, what it says of that very one."""
+    return next((b for b in carrier.blockers if (b.id, b.event) == (blocker.id, blocker.event)), None) or (
+        carrier.blocker(blocker.id)
+    )
 
 
 def _bound(blocker: Blocker, typed: Blocker | None, block: Block, wanted: dict[str, str]) -> list[Loss]:

@@ -145,6 +145,8 @@ def concerning(view: View, contract: Contract, call: Call) -> tuple[ConditionRec
 
 def _about(record: ConditionRecord, call: Call, targets: set[EntityRef]) -> bool:
     entity = record.body.entity
-    if len(entity) == 2 and targets and EntityRef(entity[0], entity[1]) not in targets:
+    same_kind = [ref for ref in targets if len(entity) == 2 and ref.kind == entity[0]]
+    if same_kind and EntityRef(entity[0], entity[1]) not in same_kind:
         return False
-    return all(n in call.args and same(call.args[n], jsontext.loads(v)) for n, v in record.body.scope)
+    # What the call does not say may be the very thing.
+    return all(call.args.get(n) is None or same(call.args[n], jsontext.loads(v)) for n, v in record.body.scope)

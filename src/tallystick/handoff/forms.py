@@ -225,8 +225,13 @@ def _messages_with(messages: Sequence[Mapping[str, Any]], carrier: Carrier | Non
             out.append(changed)
     if block is None:
         return out
-    at = next((i for i, m in enumerate(out) if m.get("role") not in _FIRST), len(out))
+    at = next((i for i, m in enumerate(out) if not _leads(m)), len(out))
     return [*out[:at], {"role": role, "content": block}, *out[at:]]
+
+
+def _leads(message: Mapping[str, Any]) -> bool:
+    role = message.get("role")
+    return isinstance(role, str) and role in _FIRST
 
 
 def _left(text: str) -> str:

@@ -18,6 +18,7 @@ from tallystick.model.pointer import split
 from tallystick.model.values import EntityRef
 from tallystick.runtime.claims import exact_value
 from tallystick.runtime.journal import RUNTIME, Journal, stamp
+from tallystick.runtime.known import text_of
 from tallystick.view import ConditionRecord, View
 from tallystick.view.state import when
 
@@ -88,7 +89,7 @@ class BlockerStanding:
 
 def blockers_of(view: View, contract: Contract, now: datetime | None = None) -> tuple[BlockerStanding, ...]:
     """Return every blocker of a run: raised ones, oldest first, then the contract's that are in force."""
-    raised = sorted(view.conditions.values(), key=lambda r: r.seq)
+    raised = sorted(view.raised, key=lambda r: r.seq)
     found = [
         BlockerStanding(
             blocker=raised_blocker(r), standing=_standing(view, r, now), raised_at=r.seq, raised_by=r.body.by,
@@ -117,9 +118,12 @@ def rows_of(contract: Contract, until: Shown, entity: EntityRef | None, args: Ma
     if not isinstance(until, Shown):
         raise InputError(f"a {type(until).__name__} does not say what to show", where="block: until", fix="`Shown(…)`")
     where = "block: until"
-    tool = contract.tools.get(until.tool)
+    tool = contract.tools.get(until.tool) if isinstance(until.tool, str) else None
     if tool is None:
         raise InputError(f"the contract has no tool `{until.tool}`", where=where, fix="a tool of the contract")
+    if not isinstance(until.values, Mapping) or not isinstance(until.not_over, (tuple, list)):
+        raise InputError("it names places and values in another way", where=where,
+                         fix="values={pointer: value}, not_over=(pointer,)")  # fmt: skip
     if entity is not None and not any(target.kind == entity.kind for target in tool.target):
         raise InputError(f"a call of `{until.tool}` has no {entity.kind} as its target, so no receipt of it can speak "
                          f"of {entity}", where=where, fix="a tool whose `target` is that kind of entity")  # fmt: skip
@@ -131,7 +135,7 @@ def rows_of(contract: Contract, until: Shown, entity: EntityRef | None, args: Ma
     rows: list[list[str]] = []
     for place, value in (*until.values.items(), *((p, None) for p in until.not_over)):
         try:
-            split(place)
+            split(text_of("place", place, where))
         except ValueError as bad:
             raise InputError(str(bad), where=where, fix="a JSON Pointer into the result") from None
         text = "" if len(rows) >= len(until.values) else jsontext.dumps(exact_value(value, place))
@@ -171,7 +175,7 @@ def lift_expired(journal: Journal) -> None:
     Raises:
         LedgerError: the store cannot be written.
     """
-    due = [r for r in journal.view.conditions.values() if r.body.expires and not r.over]
+    due = [r for r in journal.view.raised if r.body.expires and not r.over]
     if not due:
         return
     now = journal.clock()
@@ -190,12 +194,15 @@ def take_over(journal: Journal, source: View, blockers: Iterable[Blocker] | None
     """
     given = blockers
     if given is None:
-        given = [raised_blocker(r) for r in source.conditions.values() if source.binds(r)]
+        # At this instant: an approval that is over binds nobody to anything, and what it satisfied is open again.
+        now = journal.clock()
+        given = [raised_blocker(r) for r in source.raised if source.binds(r, now)]
+    raised = {r.digest: r for r in source.raised}
     mine = journal.view.conditions
     have = {tuple(r.body.origin or ()) for several in journal.view.index.conditions_by_id.values() for r in several}
     taken: list[str] = []
     for one in given:
-        record = source.conditions.get(one.id)
+        record = raised.get(one.event)
         if one.standing or record is None or (source.run, one.event) in have:
             continue
         body = record.body

@@ -7,7 +7,6 @@ only refuse. Lookups run outside the run's critical section; one that fails, is 
 from __future__ import annotations
 
 import inspect
-import json
 import threading
 import urllib.error
 import urllib.request
@@ -27,7 +26,7 @@ from tallystick.handoff.controls import Hardness, Permission, approved, concerni
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict
 from tallystick.model.proposal import Call
-from tallystick.runtime.known import seconds_in
+from tallystick.runtime.known import names_in, seconds_in, tool_named, typed
 from tallystick.view import View
 
 LOOKUP_SECONDS: Final = 10.0
@@ -101,12 +100,13 @@ class Control:
         # A thread of its own and a daemon, as for tools: a service that hangs blocks no exit.
         threading.Thread(target=work, name="tallystick-lookup", daemon=True).start()
         try:
-            answer = future.result(self.timeout)
+            bad = future.exception(self.timeout)  # what it raised, an exit too; an interrupt of ours goes through
         except FutureTimeout:
             return Permission(allow=None, reason=f"nothing within {self.timeout:g} s")
-        except Exception as bad:  # noqa: BLE001 - whatever a service raises is no answer
+        if bad is not None:
             said = bad.message if isinstance(bad, InputError) else type(bad).__name__
             return Permission(allow=None, reason=said)
+        answer = future.result()
         if isinstance(answer, Permission):
             return answer
         return Permission(allow=answer if isinstance(answer, bool) else None)
@@ -145,13 +145,14 @@ def human_approval(*, role: str = "", tools: Iterable[str] | None = None) -> Con
         role: role or id of who may; "" any principal of the run.
         tools: tools it is asked about; None every consequential call.
     """
+    typed("role", role, str)
     return Control(name="human", tools=_tools(tools), role=role)
 
 
 def _tools(given: Iterable[str] | None) -> frozenset[str] | None:
     if given is None:
         return None
-    found = frozenset((given,) if isinstance(given, str) else given)
+    found = frozenset(names_in("tool", given, "tools")) if given not in ((), []) else frozenset()
     if not found:
         raise InputError("a control of no tools is asked about nothing", where="tools", fix="name one, or leave it out")
     return found
@@ -254,7 +255,7 @@ def http_permissions(
     Raises:
         InputError: no http(s) address.
     """
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+    if not _is_http(url):
         raise InputError(f"`{url}` is no http address", where="url", fix="https://…")
     opener = urllib.request.build_opener(_NoRedirect)
     sent = {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})}
@@ -272,14 +273,22 @@ def http_permissions(
         if status != 200 or len(raw) > MAX_ANSWER:
             return Permission(allow=None, reason=f"HTTP {status}" if status != 200 else "its answer is too long")
         try:
-            value = json.loads(raw)
-        except ValueError:
+            value = jsontext.loads(raw.decode("utf-8"))  # no member twice: which of two answers counts is not known
+        except (InputError, UnicodeDecodeError):
             return Permission(allow=None, reason="its answer is no JSON")
         allow = value.get("allow") if isinstance(value, dict) else None
         why = value.get("reason") if isinstance(value, dict) else None
         return Permission(allow=allow if isinstance(allow, bool) else None, reason=str(why)[:200] if why else "")
 
     return ask
+
+
+def _is_http(url: object) -> bool:
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+    except ValueError:
+        return False
+    return parts is not None and parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
 SQL_NAMES: Final = ("run", "tool", "kind", "entity", "args")
@@ -326,11 +335,11 @@ def sql_permissions(connect: Callable[[], Any], query: str, params: Sequence[str
     return ask
 
 
-def controls_in(given: object) -> tuple[Control, ...]:
+def controls_in(given: object, contract: Contract) -> tuple[Control, ...]:
     """Return the controls of a guard.
 
     Raises:
-        InputError: something else.
+        InputError: something else, or a control of a tool that a closed contract does not have: it would ask nothing.
     """
     listed = (given,) if isinstance(given, Control) else given
     if isinstance(listed, (str, bytes, Mapping)) or not isinstance(listed, Iterable):
@@ -344,4 +353,6 @@ def controls_in(given: object) -> tuple[Control, ...]:
         if not isinstance(one, Control):
             raise InputError(f"a {type(one).__name__} is no endpoint control", where="controls",
                              fix="`human_approval()`, `permission_lookup(…)` or `visible_authorisation()`")  # fmt: skip
+        for name in one.tools or () if contract.closed else ():
+            tool_named(contract, name, f"controls: {one.name}")
     return found

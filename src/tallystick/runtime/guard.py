@@ -210,7 +210,7 @@ class Guard:
             seconds_in("timeout", timeout, or_none="wait for ever")
         self.contract = _contract(contract)
         self.signer = _signer(sign_with)
-        self.controls = controls_in(controls)
+        self.controls = controls_in(controls, self.contract)
         self.tools = tools_in(self.contract, tools if tools is not None else {})
         self._owns_store = ledger is None or isinstance(ledger, (str, os.PathLike))
         self.store: Store

@@ -6,7 +6,7 @@ whatever the sender or the text says. Neither ever lifts a blocker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -138,6 +138,8 @@ class Handing(Statements):
             InputError: an artifact of no known form, or the run has ended. LedgerError: it cannot be recorded.
         """
         self._checked(to, sender, role)
+        if source is not None and not isinstance(source, Handing):
+            raise InputError(f"a {type(source).__name__} is no run", where="receive: source", fix="the run it is from")
         with self._journal.lock:
             self._open()
             if source is None or source.view.run == self._journal.run:
@@ -254,8 +256,11 @@ class Handing(Statements):
 
 
 def _ids(given: Iterable[str]) -> tuple[str, ...]:
-    listed = (given,) if isinstance(given, str) else tuple(given)
-    return names_in("obligation", listed, "hand_off: residual") if listed else ()
+    if isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping)):
+        given = tuple(given)
+        if not given:
+            return ()
+    return names_in("obligation", given, "hand_off: residual")
 
 
 def _one(do: Callable[[], T]) -> Steps[T]:

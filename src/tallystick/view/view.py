@@ -227,8 +227,21 @@ class View(State):
         """Return the entities of `kind` the user chose, oldest first."""
         return self.index.confirmed_kinds.get(kind, ())
 
+    @property
+    def raised(self) -> tuple[ConditionRecord, ...]:
+        """Return every condition raised in this run that can still matter.
+
+        Raised again under the same id, for another entity say, the earlier one binds on until it is over, so both are
+        here; `conditions` knows the newest of each id.
+        """
+        by_id = self.index.conditions_by_id.values()
+        return tuple(r for several in by_id for r in several if r is several[-1] or not r.over)
+
     def conditions_on(self, tool: str, args: Mapping[str, Any], now: datetime | None = None) -> list[ConditionRecord]:
-        """Return the raised conditions that remove this very call as the record stands."""
+        """Return the raised conditions that remove this very call as the record stands, or may.
+
+        An argument it is limited to and the call leaves out is the tool's own default, which may be the one removed.
+        """
         return [c for c in self.index.conditions_by_tool.get(tool, ()) if self.binds(c, now) and _in_scope(c, args)]
 
     def binds(self, condition: ConditionRecord, now: datetime | None = None) -> bool:
@@ -254,6 +267,6 @@ class View(State):
 
 def _in_scope(condition: ConditionRecord, args: Mapping[str, Any]) -> bool:
     for name, text in condition.body.scope:
-        if name not in args or not same(args[name], jsontext.loads(text)):
+        if args.get(name) is not None and not same(args[name], jsontext.loads(text)):
             return False
     return True
