@@ -158,6 +158,7 @@ def ground(case: Case, mention: Mention) -> Ground:
         holders = [(f, how) for f, how in holders if isinstance(f.value, str) and f.value.endswith(mention.text)]
     low, high = case.setting.at(mention.start, mention.end).line()
     alone = not re.sub(r"[\s*_-]", "", case.text[low : mention.start] + case.text[mention.end : high])
+    summed = sum(1 for m in case.all_mentions if m.kind == "money" and m.start < mention.start) >= 2
     passed = False
     for subject in case.tiers:
         near = [(f, how, c) for f, how in holders if (c := case.closeness(f, subject))]
@@ -171,6 +172,8 @@ def ground(case: Case, mention: Mention) -> Ground:
             if head and how != "text" and not head & (fact.stems | fact.place):
                 continue
             if _otherwise(case, labels[0], fact):
+                continue
+            if alone and "total" in labels[-1] and how != "text" and "total" not in fact.stems | fact.place and summed:
                 continue
             if passed and score(labels[0], fact) < 1:
                 continue

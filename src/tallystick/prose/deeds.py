@@ -35,12 +35,8 @@ _KEPT: Final = stemmed(
 
 
 _OPPOSITES: Final = {
-    stem(one): stemmed(others)
-    for one, others in {
-        "removed": {"add", "added"}, "added": {"remove", "removed", "delete"},
-        "denied": {"process", "approved", "refund"}, "declined": {"process", "approved", "refund"},
-        "rejected": {"process", "approved", "refund"},
-    }.items()
+    "remov": stemmed({"add", "added"}), "add": stemmed({"remove", "removed", "delete"}),
+    **dict.fromkeys(stemmed({"denied", "declined", "rejected"}), stemmed({"process", "approved", "refund"})),
 }  # fmt: skip
 """Deeds, and those that are their opposites."""
 _NO_DEED: Final = frozenset({"did", "not", "just", "want", "must", "might", "get", "got", "doubt", "trust", "expect"})

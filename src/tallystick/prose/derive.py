@@ -41,7 +41,7 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
         bound = _beyond(case, mention)
         if bound is not None:
             return Ground(True, (bound,), derived=True)
-    if equation(case, mention):
+    if equation(case, mention) or _is_term(case, mention):
         return Ground(True, tuple(f for _, f in _operands(case, mention, False)[:3]), derived=True)
     if contradicted(case, mention):
         return Ground(False)
@@ -148,6 +148,20 @@ def equation(case: Case, mention: Mention) -> bool:
         held = [m for m in parts if any(states(m, f) and f.call.came != "failed" for f in case.record.facts)]
         if total in mention.numbers and parts and len(held) == len(parts):
             return True
+    return False
+
+
+def _is_term(case: Case, mention: Mention) -> bool:
+    """Return whether an amount is a term of a written-out sum that is right, and made of amounts on record."""
+    low, high = case.setting.at(mention.start, mention.end).line()
+    for found in _EQUATION.finditer(case.text, low, high):
+        if found.start("left") <= mention.start < found.end("left"):
+            result = next(
+                (m for m in case.all_mentions if m.start <= found.start("right") + 3 and m.end >= found.end("right")),
+                None,
+            )
+            if result is not None and equation(case, result):
+                return True
     return False
 
 

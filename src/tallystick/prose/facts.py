@@ -289,6 +289,11 @@ class Record:
         """Words for the kinds of which there is one thing."""
         return frozenset(w for kind, ids in self.kinds.items() if len(ids) == 1 for w in key_stems(kind)) - {"id"}
 
+    def of_container(self, fact: Fact) -> bool:
+        """Return whether a field is that of what its object is in: a `cart_total` beside a `cart_item_id`."""
+        kind = fact.thing.kind
+        return kind.startswith(fact.key.split("_")[0] + "_") and kind.count("_") >= 2 and fact.key != kind
+
     def _superseded(self, fact: Fact) -> bool:
         """Return whether a later write answered the field anew, of the only thing of its kind."""
         thing = fact.thing

@@ -152,6 +152,8 @@ class Case:
             known = self._close[key] = self.subjects.closeness(fact.thing, subject)
         if known < 2 and not fact.call.reads and self.subjects.kind_in(fact.thing, subject):
             return 2  # a `cart_total` in the answer to any write is the cart's
+        if not known and not subject and self.record.of_container(fact):
+            return 1
         return known
 
     @cached_property

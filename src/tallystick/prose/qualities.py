@@ -488,6 +488,8 @@ def _empty(case: Case, words: Words) -> None:
 def _membership(case: Case, words: Words, span: str) -> None:
     """Judge what a list of ids says: `it is in your purchase history`, of a thing that the list names by its id."""
     said = widened(frozenset(words.content))
+    named = any(s.rank >= 3 for s in case.subjects.spots(span))
+    lists = {f.key for f in case.record.facts if f.listed and not f.asked and f.stems <= frozenset(words.content)}
     for fact in case.record.facts:
         if not fact.listed or fact.asked or fact.call.came != "ok" or not fact.stems & said:
             continue
@@ -501,6 +503,11 @@ def _membership(case: Case, words: Words, span: str) -> None:
                 words.grounded.update({w: "list" for w in words.content if w in fact.stems or w in widened(fact.stems)})
                 words.strong.append(fact)
             return
+    if lists and named and _IN_IT.search(span) and not polarity(span, len(span)):
+        words.failed.append(f"`{min(lists)}` does not have it")
+
+
+_IN_IT: Final = re.compile(r"\b(?:in|on|part of|among) (?:your|the|our)\b", re.IGNORECASE)
 
 
 def _direct(case: Case, words: Words) -> None:
