@@ -16,7 +16,7 @@ CUES: Final = (
 
 _EN: Final = {
     # The state of an action that must not be done, said by itself.
-    "stop": r"""block(?:ed|er|ing)?|stop(?:ped|s)?|halt(?:ed)?|on hold|on ice|frozen|freeze|suspend(?:ed)?|suspension|paused|
+    "stop": r"""block(?:ed|er|ers|ing|s)|stop(?:ped|s)?|halt(?:ed)?|on hold|on ice|frozen|freeze|suspend(?:ed)?|suspension|paused|
         forbid(?:den|s)?|prohibit(?:ed|s|ion)?|banned|barred|bars|embargo(?:ed)?|off[- ]limits|out of bounds|hands off|no[- ]go|
         lock(?:ed)?(?: down| up)?|with(?:hold|held)|held(?: back| up)?|hold(?: off| back| everything)?|hold (?:it|the|that|this|all|both)|
         keep (?:\w+ )*?(?:out|off|away|back|shut|closed|dark|in)|kept (?:out|off|back|away)|stay(?:s|ing)? (?:out|off|put|shut|closed|where|in|dark|down|inside|internal|home|here|at)|

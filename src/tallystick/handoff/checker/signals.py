@@ -43,7 +43,7 @@ _LACK: Final = re.compile(
     re.IGNORECASE,
 )
 _MAY: Final = re.compile(
-    r"\b(?:se puede\w*|se permite\w*|pod(?:éis|emos|ían)|en su lugar|alternativa|adelante con|permitid[oa]|disponible|zulässig|erlaubt|stattdessen|zur verfügung|nutzen|verwenden|inzwischen)\b|可以|可用|可先|改用|先用|允许|采用",
+    r"\b(?:se puede\w*|se permite\w*|pod(?:éis|emos|ían)|en su lugar|alternativa|adelante con|permitid[oa]|disponible|zulässig|erlaubt|darf|dürfen|stattdessen|zur verfügung|nutzen|verwenden|inzwischen)\b|可以|可用|可先|改用|先用|允许|采用",
     re.IGNORECASE,
 )
 _DECIDES: Final = re.compile(
@@ -120,7 +120,10 @@ def _stopped(clauses: Sequence[Reading], denied: bool) -> list[bool]:
             under = after.joint in _OR and after.about in _ACTION
         if not under and n and out[-1] and c.about in _ACTION and not c.has("released"):
             under = c.joint in _OR | {":", "："} or not (
-                c.has("go", "assent", "override") or _CONTRAST.search(c.said) or _CONTRAST.search(c.joint)
+                c.has("go", "assent", "override")
+                or _CONTRAST.search(c.said)
+                or _CONTRAST.search(c.joint)
+                or c.joint == "so"
             )
         out.append(under)
     # `the action: blocked` stops what stands before the colon.
@@ -159,6 +162,8 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
                 yield s("stop_said" if reported else "stop_note" if c.shape == "note" else kind)
             else:
                 yield s("stop_also")
+        elif foreign and c.about in {"both", "mixed"} and _MAY.search(c.said) and not c.has("negation"):
+            yield s("way_ok")  # words both share, said to be allowed: across languages that is the way left open
         elif c.about in _ACTION and not c.has("negation"):
             free = not c.has("gate") and not gated and not asks and not pending
             pressed = not c.has("override") and any(b.has("override") for b in clauses[:place])
