@@ -78,7 +78,7 @@ def main(argv: list[str] | None = None) -> int:
         report = scored(labelled)
         agreed = [r for r in labelled if r.get("agreed")]
         if agreed:
-            report["agreed_rows"] = scored(agreed)
+            report["agreed"] = scored(agreed)
     except TallystickError as bad:
         print(f"error: {bad}", file=sys.stderr)
         return 2
