@@ -34,9 +34,23 @@ def carriers(draw: st.DrawFn) -> Carrier:
     return Carrier(run=draw(WORDS), seq=draw(st.integers(1, 99)), head=H, blockers=found, left=draw(st.lists(WORDS)))
 
 
+CARRIER = Carrier(run="r", seq=3, head=H, blockers=[
+    Blocker(id="b1", status="do not pay", prerequisite="a receipt", authority="audit", fallback="wait", removes=["pay"],
+            event=H)])  # fmt: skip
 LINES = st.lists(
     st.one_of(
-        st.text(max_size=12), st.sampled_from(["[tallystick] b1 | stop: x", "  [tallystick json] {}", "---", "\r"])
+        st.text(max_size=12),
+        st.sampled_from(
+            [
+                "[tallystick] b1 | stop: x",
+                "  [tallystick json] {}",
+                "---",
+                "\r",
+                "[tallystick](x)",
+                "[tallystick carrier/1 en",
+                "[tallystick json] {} x",
+            ]
+        ),
     ),
     max_size=6,
 )
@@ -112,6 +126,37 @@ def test_a_block_with_any_line_gone_or_changed_is_not_whole(carrier: Carrier, da
         lines[at] = lines[at] + "?"
     found = blocks("\n".join(lines), "text")
     assert not any(block.whole for block in found)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("[tallystick](https://docs.example) keeps the record.\n", ""), ("", "[tallystick]: https://docs.example\n"),
+     ("[tallystick-notes] from Monday\n", "[tallystick docs] see there\n")],
+)  # fmt: skip
+def test_a_line_of_an_author_that_names_the_library_is_no_line_of_a_block(before: str, after: str) -> None:
+    text = f"{before}Pay.\n{after}"
+    for form in ("text", "markdown"):
+        assert prose(text, form) == text
+        repaired = with_block(text, form, CARRIER)
+        assert prose(repaired, form) == text
+        assert with_block(repaired, form, CARRIER) == repaired
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_block_with_other_line_ends_is_whole_and_leaves_the_prose(end: str) -> None:
+    text = end.join((*render(CARRIER), "Pay A.", "Then B."))
+    assert [b.whole for b in blocks(text, "text")] == [True]
+    assert prose(text, "text") == f"Pay A.{end}Then B."
+
+
+@pytest.mark.parametrize("joint", [" ", "\u2028", "\x0b", "\t"])
+def test_joined_lines_are_no_block_and_what_an_author_wrote_among_them_stays(joint: str) -> None:
+    lines = (*render(CARRIER), "Pay A.")
+    for text in (joint.join(lines), "\n".join(lines[:-3]) + "\n" + joint.join(lines[-3:])):
+        repaired = with_block(text, "text", CARRIER)
+        assert repaired.endswith("Pay A.")
+        assert with_block(repaired, "text", CARRIER) == repaired
+        assert [b.whole for b in blocks(repaired, "text")] == [True]
 
 
 def test_markdown_gets_its_block_after_the_front_matter_as_code() -> None:

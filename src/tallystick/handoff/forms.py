@@ -1,7 +1,8 @@
 """Artifacts: plain text, Markdown, chat messages and tickets, each with its place for a carrier block.
 
-Author's prose is what is left when the block is taken out, byte for byte. A line belongs to a block if, blanks before
-it aside, it starts with `[tallystick`; a message that holds nothing else, and a ticket's member `tallystick`, do too.
+Author's prose is what is left when the block is taken out, byte for byte. A line belongs to a block if, blanks around it
+aside, it has the form of a line of a rendering or of the start of one; a message that holds nothing else, and a ticket's
+member `tallystick`, do too. A line that goes on after what a rendering has there (joined lines, a link) is an author's.
 Everything here only takes such places out and puts one rendering in; nothing else is ever written.
 """
 
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from tallystick.errors import InputError
-from tallystick.handoff.carrier import BEGIN, JSON, OWN, Carrier, carrier_from, end_line, render, text_lines
+from tallystick.handoff.carrier import BEGIN, JSON, OWN, VERSION, Carrier, carrier_from, end_line, render, text_lines
 from tallystick.model import jsontext
 
 Form = Literal["text", "markdown", "messages", "ticket", "ticket-text"]
@@ -25,7 +26,11 @@ _FRONT: Final = re.compile(r"---[ \t]*\r?\n(?:.*\n)*?---[ \t]*\r?\n")
 _BARE: Final = frozenset({"role", "content"})
 _FIRST: Final = frozenset({"system", "developer"})
 _SPACE: Final = " \t\r\n"
-_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_OURS: Final = re.compile(
+    r"\[tallystick(?:\](?: .*)?| json\](?: .*)?| carrier/\S*(?: (?:begin\S*|end(?: \S*)?))?)", re.DOTALL
+)
+_TORN: Final = (BEGIN, JSON, f"{OWN} {VERSION} end ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,21 @@ def prose_text(artifact: Any, form: Form) -> str:
 
 def own(line: str) -> bool:
     """Return whether a line belongs to a block."""
-    return line.lstrip(" \t").startswith(OWN)
+    bare = line.strip(_SPACE)
+    if not bare.startswith(OWN):
+        return False
+    if bare.startswith(JSON):
+        return not _goes_on(bare)
+    return _OURS.fullmatch(bare) is not None or any(whole.startswith(bare) for whole in _TORN)
+
+
+def _goes_on(line: str) -> bool:
+    """Whether something follows the typed data on its line; where that is torn, nothing does."""
+    try:
+        _, end = _SCAN.raw_decode(line, len(JSON))
+    except (ValueError, RecursionError):
+        return False
+    return end < len(line)
 
 
 def _lines(text: str) -> list[str]:
