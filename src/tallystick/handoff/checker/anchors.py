@@ -303,7 +303,7 @@ def anchors_of(task: Mapping[str, Any]) -> Anchors:
         way=frozenset((way - stop - generic) or (way - stop)),
         way_verbs=frozenset(way & generic),
         both=frozenset(stop & way),
-        prerequisite=frozenset(((prerequisite - goal - stop - way) | (prerequisite & KINDS)) or prerequisite),
+        prerequisite=frozenset(((prerequisite - goal - stop - way) | (prerequisite & KINDS - verbs)) or prerequisite),
         kind=frozenset(prerequisite & KINDS - stop - way) or frozenset(prerequisite & KINDS),
         authority=frozenset(authority),
         authority_head=frozenset(_head(name) - stop - way),

@@ -154,7 +154,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
         def s(kind: str, c: Reading = c) -> Signal:
             return Signal(kind, c.said, n, c.actions)
 
-        pending = bool(c.prerequisite) and (c.has("open", "negation") or lacking)
+        pending = bool(c.prerequisite) and (c.has("open", "negation", "later") or lacking)
         if stopped:
             if stops(c) or denied:
                 bare = not c.has("stop") and not c.own
@@ -208,6 +208,8 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             yield s("released")
         if c.has("override"):
             yield s("override")
+            if c.has("go") and not c.has("negation", "stop") and c.about == "none":
+                yield s("go_bare")
         if c.has("later") and (c.prerequisite or c.about != "way"):
             yield s("later")
         theirs = c.theirs
