@@ -33,6 +33,8 @@ _PHRASE: Final = re.compile(
 )
 """The noun phrase after an amount."""
 _WORD: Final = re.compile(r"[a-z]+")
+_WAY: Final = re.compile(r"\b(?:back )?to (?:your|the)(?: original)? (?:payment method|payment)\b", re.IGNORECASE)
+"""How it is paid back says nothing of what an amount is."""
 _BEFORE_NAME: Final = re.compile(r"[ *\u00d7x]{1,5}")
 _TIMES: Final = re.compile(r"[\u00d7x]\s?[0-9]|[0-9]\s?[\u00d7x](?![a-z])|[0-9]\s+\u00d7")
 _UNITS: Final = {"pound": ("lb", "lbs"), "ounce": ("oz",), "minute": ("min", "mins"), "hour": ("hr", "hrs")}
@@ -63,6 +65,17 @@ def labels_of(case: Case, mention: Mention) -> list[frozenset[str]]:
         if 0 <= s.start - mention.end <= 5
     ):
         return [_QUANTITY] * 4  # `2 Blue Mugs`
+    line_end = case.setting.at(mention.start, mention.end).line()[1]
+    if (
+        mention.kind == "number"
+        and not case.text[mention.end : line_end].strip(" *")
+        and any(
+            s.rank == 3 and re.fullmatch(r"[* ]*:[* ]*", case.text[s.end : mention.start])
+            for s in case.subjects.spots(case.text)
+            if s.end < mention.start <= s.end + 8
+        )
+    ):
+        return [_QUANTITY] * 4  # `Blue Mug: 2`
     if _TIMES.search(case.text[max(0, mention.start - 2) : mention.end + 2]) and mention.kind == "number":
         return [_QUANTITY] * 4
     here = case.setting.at(mention.start, mention.end)
@@ -86,7 +99,7 @@ def _stems(case: Case, start: int, end: int) -> frozenset[str]:
             and mention.end <= end
         ):
             text[mention.start - start : mention.end - start] = " " * (mention.end - mention.start)
-    return stems_of("".join(text)) | frozenset(
+    return stems_of(_WAY.sub(" ", "".join(text))) | frozenset(
         unit for m in case.all_mentions if start <= m.start and m.end <= end for unit in stems_of(m.noun)
     )
 
@@ -315,8 +328,9 @@ def _by_field(
         for f in _rivals(case, mention, subject, max(1, min(close, 3)))
         if f.thing.primary == fact.thing.primary and not states(mention, f)
     ]
+    noun = head_of(case, mention) if mention.kind == "money" else frozenset()
     for label in labels:
-        own = score(label, fact)
+        own = max(score(label, fact), 1.0 if noun & fact.stems else 0.0)
         best = max((score(label, r) for r in rivals if r.key != fact.key), default=0.0)
         if own >= 0.7:
             later = [r for r in rivals if r.key != fact.key and r.call.order >= fact.call.order]

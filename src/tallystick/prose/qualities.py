@@ -289,7 +289,7 @@ _END: Final = frozenset(stem(w) for w in ("end", "expiry", "expires", "expiratio
 
 
 _ACCEPTED: Final = frozenset({"updated", "changed", "applied", "added", "completed", "success"})
-_EXCLUSIVE: Final = frozenset({"confirmed", "active", "pending", "cancelled", "delivered", "shipped", "processing"})
+_EXCLUSIVE: Final = frozenset({"confirmed", "pending", "cancelled", "delivered", "shipped", "processing"})
 """States of which a thing is in one at a time."""
 
 

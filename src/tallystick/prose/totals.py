@@ -40,6 +40,13 @@ def worked_out(case: Case, mention: Mention) -> Ground:
     for facts in (_list_total(case, mention), _margin(case, mention), _share(case, mention)):
         if facts:
             return Ground(True, facts, derived=True)
+    _, high = case.setting.at(mention.start, mention.end).line()
+    if "=" in case.text[mention.end : high]:  # the amount that `10% off $449 = $44.90` is of
+        for other in case.all_mentions:
+            if other.kind == "money" and mention.end < other.start < high and mention.numbers != other.numbers:
+                facts = _share(case.elsewhere(case.text, other.start, other.end), other)
+                if len(facts) > 1 and states(mention, facts[1]):
+                    return Ground(True, facts, derived=True)
     return Ground(False)
 
 
