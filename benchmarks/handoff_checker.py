@@ -1,4 +1,4 @@
-"""The checker of artifacts against labelled ones: `python benchmarks/handoff_checker.py FILE [--json]`.
+"""The checker of artifacts against labelled ones: `python benchmarks/handoff_checker.py FILE [--json] [--tasks A,B]`.
 
 FILE has one JSON object a line: `task`, `artifact`, `trajectory`, `label_final`, and if there is one `agreed`. The
 checker sees the first three. Every field is scored on all rows and on the rows two labellers agree on.
@@ -44,6 +44,17 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return out
 
 
+def of_tasks(labelled: list[dict[str, Any]], wanted: str | None) -> list[dict[str, Any]]:
+    """Keep the artifacts of the tasks that are asked for; all of them where none is."""
+    if wanted is None:
+        return labelled
+    asked = {name.strip() for name in wanted.split(",")}
+    unknown = asked - {str(r["task"].get("id")) for r in labelled}
+    if unknown:
+        raise InputError(f"no artifact is of task `{min(unknown)}`", where="--tasks", fix="ids of tasks in FILE")
+    return [r for r in labelled if str(r["task"].get("id")) in asked]
+
+
 def scored(labelled: list[dict[str, Any]]) -> dict[str, Any]:
     """Score the checker on labelled artifacts."""
     return compared(labelled, [check(r["task"], r["artifact"], r["trajectory"]).row() for r in labelled])
@@ -71,10 +82,11 @@ def main(argv: list[str] | None = None) -> int:
     """Print the scores; 2 for a file that cannot be scored."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path)
+    parser.add_argument("--tasks", help="score only artifacts of these tasks, by id and with commas between")
     parser.add_argument("--json", action="store_true", help="all figures and confusions as JSON")
     args = parser.parse_args(argv)
     try:
-        labelled = rows(args.file)
+        labelled = of_tasks(rows(args.file), args.tasks)
         report = scored(labelled)
         agreed = [r for r in labelled if r.get("agreed")]
         if agreed:

@@ -51,6 +51,18 @@ def test_a_wrong_label_shows_as_a_confusion(tmp_path: Path, capsys: pytest.Captu
     assert report["macro_f1"]["r_o"] < 1 == report["macro_f1"]["r_s"]
 
 
+def test_tasks_pick_their_artifacts_and_an_unknown_one_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row(a) for a in ARTIFACTS]
+    rows[0]["task"] = CASES["task"] | {"id": "other"}
+    path = str(written(tmp_path / "a", rows))
+    assert bench.main([path, "--json", "--tasks", "register"]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == len(rows) - 1
+    assert bench.main([path, "--tasks", "register, nowhere"]) == 2
+    assert "`nowhere`" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]\n", '{"task": {}}\n'])
 def test_a_file_that_cannot_be_scored_is_refused_with_two(
     tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
