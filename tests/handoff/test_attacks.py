@@ -361,3 +361,31 @@ def test_a_residual_beside_the_artifact_must_be_what_is_left(run: Run) -> None:
     wrong = run.hand_off("executor", "go on", residual=[])
     assert wrong.verdict == "reject"
     assert "residual.mismatch" in wrong.decision.codes
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_a_block_that_invents_how_a_blocker_ended_is_an_edited_one(run: Run, over: bool) -> None:
+    blocked(run)
+    before = run.carrier()
+    raised = before.blockers[0].event
+    said = {"id": "b1", "how": "resolved", "by": "sec", "event": raised}
+    forged = [{**said, "lifted": lifted} for lifted in ("", before.head, raised, "0" * 64)]
+    if over:
+        run.deliver(signed_lift(run.id, "sec", KEYS["sec"], "b1"))
+        run.blockers()
+        true = run.carrier().resolved[0]
+        assert (true.id, true.how, true.by) == ("b1", "resolved", "sec")
+        # Told of the point before it ended, or by somebody else, or in another way.
+        forged += [{**said, "lifted": true.lifted}]
+    for one in forged:
+        carrier = carrier_from({**before.to_json(), "blockers": [], "resolved": [one]})
+        assert carrier is not None
+        found = run.receive("\n".join(render(carrier)) + "\nPlease go on.")
+        assert (found.state, found.verdict, found.preserved) == ("edited", "repaired", False)
+    if over:
+        now = run.carrier()
+        for change in ({"by": "other"}, {"how": "evidence"}, {"id": "b2"}):
+            one = {**said, "lifted": now.resolved[0].lifted, **change}
+            carrier = carrier_from({**now.to_json(), "resolved": [one]})
+            assert carrier is not None
+            assert run.receive("\n".join(render(carrier))).state == "edited"

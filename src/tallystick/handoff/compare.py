@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from tallystick.handoff.carrier import BOUND, FIELDS, Blocker, Carrier, blocker_lines, render, text_lines
+from tallystick.handoff.carrier import BOUND, FIELDS, Blocker, Carrier, Resolved, blocker_lines, render, text_lines
 from tallystick.handoff.forms import Block, Form, blocks
-from tallystick.view import View
+from tallystick.view import ConditionRecord, View
+from tallystick.view.fold_shown import EVIDENCE
 
 State = Literal["complete", "partial", "edited", "foreign", "stale", "absent"]
 """complete: says what the ledger says · partial: pieces of a rendering are gone · edited: it says something else ·
@@ -120,11 +121,20 @@ def _of_record(carrier: Carrier, view: View) -> bool:
     said = {b.event for b in carrier.blockers} | {r.event for r in carrier.resolved}
     if any(r.seq <= carrier.seq and r.digest not in said for r in view.raised):
         return False  # it says nothing of a blocker that was raised before it
-    ended = {r.digest: r.lifted_digest for r in view.raised}
-    return all(
-        r.event in ended and (r.lifted == ended[r.event] or view.has_event(r.lifted, carrier.seq))
-        for r in carrier.resolved
-    )
+    raised = {r.digest: r for r in view.raised}
+    return all(r.event in raised and _ended(r, raised[r.event], carrier.seq, view) for r in carrier.resolved)
+
+
+def _ended(said: Resolved, record: ConditionRecord, upto: int, view: View) -> bool:
+    """Whether a blocker had ended, up to an event, in the way a block says.
+
+    The record keeps the last end only. An earlier one that was undone since can only have been a receipt's.
+    """
+    if not view.has_event(said.lifted, upto):
+        return False
+    if said.lifted == record.lifted_digest:
+        return (said.id, said.how, said.by) == (record.body.id, record.lifted_how, record.lifted_by)
+    return bool(record.body.until) and said.how == EVIDENCE
 
 
 def _against(carrier: Carrier, expected: Carrier) -> State:

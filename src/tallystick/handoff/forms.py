@@ -1,8 +1,9 @@
 """Artifacts: plain text, Markdown, chat messages and tickets, each with its place for a carrier block.
 
-Author's prose is what is left when the block is taken out, byte for byte. A line belongs to a block if, blanks around it
-aside, it has the form of a line of a rendering or of the start of one; a message that holds nothing else, and a ticket's
-member `tallystick`, do too. A line that goes on after what a rendering has there (joined lines, a link) is an author's.
+Author's prose is what is left when the block is taken out, byte for byte. A line belongs to a block if, blanks around
+it aside, it has the form of a line of a rendering or of the start of one; a message that holds nothing else, and a
+ticket's member `tallystick`, do too. A line that goes on after what a rendering has there (joined lines, a link) is an
+author's.
 Everything here only takes such places out and puts one rendering in; nothing else is ever written.
 """
 
