@@ -207,10 +207,14 @@ def _raised(record: Record, call: Call, names: Names) -> Iterator[Answered]:
     entities = list(names.entities.values())
     for body in facts.open_conditions(record, call.tool, call.args):
         if len(body.entity) == 2 and entities and EntityRef(*body.entity) not in entities:
-            if body.entity[0] in names.unnamed:
+            if body.entity[0] in names.unnamed or body.entity[0] not in {e.kind for e in entities}:
                 yield "missing", [("condition.unknown", body.id)]
             continue
-        if not lifts(record, call, body.id, body.authority, entities):
+        if lifts(record, call, body.id, body.authority, entities):
+            continue
+        if any(call.args.get(n) is None and text != "null" for n, text in body.scope):
+            yield "missing", [("condition.unknown", body.id)]
+        else:
             yield "violated", [("condition.open", body.id)]
 
 

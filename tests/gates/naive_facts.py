@@ -206,7 +206,9 @@ def open_conditions(record: Record, tool: str, args: Mapping[str, Any]) -> list[
     """The conditions raised in this run that remove this tool for these arguments and still hold."""
     found = []
     for seq, body, _ in record.each(Raised):
-        if tool not in body.removes or any(n not in args or not same(args[n], loads(v)) for n, v in body.scope):
+        if tool not in body.removes or any(
+            args.get(n) is not None and not same(args[n], loads(v)) for n, v in body.scope
+        ):
             continue
         if not any(
             at > seq and _ends(record, body, end, sealed) for at, end, sealed in record.each(Lifted, OperationClosed)
