@@ -54,6 +54,10 @@ _UNMET: Final = re.compile(
     r"\b(?:falta|faltan|pendiente de|hasta que|mientras no|sin|fehlt|solange|steht aus|aussteht|ohne|bis)\b.{12,}|.{12,}\b(?:fehlt|aussteht|steht aus|pendiente|falta)\b|(?:尚未|还没|缺少?|未取得|未获|没有).{3,}|.{4,}(?:尚未|还没有?|未批|未签)",
     re.IGNORECASE,
 )
+_OPEN_KEY: Final = re.compile(
+    r"allow|permit|ok\b|avail|next|alternativ|fallback|instead|can\b|may\b|option|use\b|usable|do\b(?! not)|todo|action|step|plan|output|open items",
+    re.IGNORECASE,
+)
 _QUESTION: Final = re.compile(r"[?？]\s*$")
 
 
@@ -126,6 +130,11 @@ def _stopped(clauses: Sequence[Reading], denied: bool) -> list[bool]:
                 or c.joint == "so"
             )
         out.append(under)
+    # `action: X; allowed: no`: in a ticket the members after a thing speak of it.
+    if clauses and clauses[0].shape == "member":
+        for n in range(len(clauses) - 1, 0, -1):
+            if out[n] and not clauses[n].own and stops(clauses[n]):
+                out[n - 1] = out[n - 1] or clauses[n - 1].about in _ACTION
     # `the action: blocked` stops what stands before the colon.
     for n in range(len(clauses) - 1):
         later = clauses[n + 1]
@@ -142,6 +151,10 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
     asks = _QUESTION.search(said) is not None
     under = cues_of(" ".join(read.said[n].under).lower(), read.language) if read.said[n].under else {}
     denied = read.said[n].shape == "member" and bool({"stop", "negation"} & under.keys())
+    if read.said[n].beside and not _OPEN_KEY.search(" ".join(read.said[n].under[-1:])):
+        # `kind: stop` beside a list says what becomes of the list, unless its own key says otherwise.
+        near = cues_of(read.said[n].beside.lower(), read.language)
+        denied = denied or ("stop" in near and "released" not in near)
     held = _stopped(clauses, denied)
     firm = any(_FIRM.search(c.said) for c in clauses)
     gated = firm and any(c.prerequisite or c.named for c in clauses)
@@ -157,9 +170,9 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
         pending = bool(c.prerequisite) and (c.has("open", "negation", "later") or lacking)
         if stopped:
             if stops(c) or denied:
-                bare = not c.has("stop") and not c.own
+                bare = not c.has("stop") and (not c.own or (bool(c.prerequisite) and not c.verb))
                 kind = "stop_carried" if bare else "stop_act" if c.about != "none" else "stop_bare"
-                yield s("stop_said" if reported else "stop_note" if c.shape == "note" else kind)
+                yield s("stop_said" if reported or c.theirs else "stop_note" if c.shape == "note" else kind)
             else:
                 yield s("stop_also")
         elif foreign and c.about in {"both", "mixed"} and _MAY.search(c.said) and not c.has("negation"):

@@ -58,12 +58,14 @@ class Sentence:
         clauses: its pieces, in order.
         shape: where it stands: prose, an item of a list, a footnote, a member of a ticket or table, a heading.
         under: the keys or headings above it, outermost first.
+        beside: of a ticket's list, the plain members of the object that holds it.
     """
 
     said: str
     clauses: tuple[Clause, ...]
     shape: str
     under: tuple[str, ...] = ()
+    beside: str = ""
 
 
 def sentences(artifact: str) -> tuple[Sentence, ...]:
@@ -137,12 +139,12 @@ def _ticket(text: str) -> Any:
     return made if isinstance(made, dict | list) else None
 
 
-def _members(value: Any, under: tuple[str, ...]) -> Iterator[Sentence]:
+def _members(value: Any, under: tuple[str, ...], beside: str = "") -> Iterator[Sentence]:
     """Yield an object's plain members as one sentence, then what is nested in it."""
     if isinstance(value, list):
         plain = [v for v in value if not isinstance(v, dict | list)]
         if plain:
-            yield _joined([_word(v) for v in plain], under)
+            yield _joined([_word(v) for v in plain], under, beside)
         for v in value:
             if isinstance(v, dict | list):
                 yield from _members(v, under)
@@ -164,13 +166,13 @@ def _members(value: Any, under: tuple[str, ...]) -> Iterator[Sentence]:
     if pairs:
         yield _joined(pairs, under)
     for key, v in nested:
-        yield from _members(v, (*under, _name(key)))
+        yield from _members(v, (*under, _name(key)), "; ".join(pairs) if isinstance(v, list) else "")
 
 
-def _joined(pieces: list[str], under: tuple[str, ...]) -> Sentence:
+def _joined(pieces: list[str], under: tuple[str, ...], beside: str = "") -> Sentence:
     # A member is not cut at its own colon: `allowed: no` says one thing.
     clauses = [c for piece in pieces for c in _clauses(piece, r"(?<=\w): ")]
-    return Sentence("; ".join(pieces), tuple(clauses), "member", under)
+    return Sentence("; ".join(pieces), tuple(clauses), "member", under, beside)
 
 
 def _row(cells: tuple[str, ...]) -> Sentence:
