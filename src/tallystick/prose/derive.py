@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal
 from itertools import combinations
 from typing import Final
 
+from tallystick.prose import counts
 from tallystick.prose.amounts import contradicted, head_of, labels_of, score
 from tallystick.prose.facts import Fact
 from tallystick.prose.grounds import Case, Ground
@@ -76,8 +77,8 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
     if mention.kind in ("date", "datetime", "month_day"):
         return moment(case, mention)
     if mention.kind in ("number", "quantity") and mention.noun:
-        counted = _counts(case, mention) or _found(case, mention)
-        if counted is None and _listed(case, mention).holds:
+        counted = counts.counted(case, mention) or counts.found(case, mention)
+        if counted is None and counts.listed(case, mention).holds:
             return Ground(True, derived=True)
         if counted is not None:
             return counted
@@ -86,7 +87,7 @@ def number(case: Case, mention: Mention, *, deep: bool = True) -> Ground:
         if spans is not None:
             return spans
     if mention.kind == "number" and not mention.noun:
-        return _found(case, mention) or _listed(case, mention)
+        return counts.found(case, mention) or counts.listed(case, mention)
     return Ground(False)
 
 
@@ -338,97 +339,6 @@ def _products(case: Case, mention: Mention, deep: bool) -> Iterator[tuple[Decima
                 yield base - (base * share).quantize(Decimal(1), rounding=ROUND_FLOOR), (fact,)
             for factor in times:
                 yield (base * factor).quantize(Decimal(1), rounding=ROUND_FLOOR), (fact,)
-
-
-def _counts(case: Case, mention: Mention) -> Ground | None:
-    """Judge a count of things: the entries of a list the noun names, or the things of such a kind."""
-    wanted = stem(mention.noun)
-    for fact in reversed(case.record.facts):
-        if fact.listed and wanted in fact.stems and fact.call.came == "ok":
-            listed = [f for f in case.record.facts if f.thing is fact.thing and f.key == fact.key]
-            if Decimal(len(listed)) in mention.numbers:
-                return Ground(True, tuple(listed[:3]), derived=True)
-    for thing in reversed(case.record.things):
-        if thing.call.came != "ok":
-            continue
-        for key, value in thing.fields.items():
-            if isinstance(value, list) and wanted in key_stems(key):
-                some = next((f for f in case.record.facts if f.call is thing.call), None)
-                return Ground(Decimal(len(value)) in mention.numbers, (some,) if some else (), derived=True)
-    for kind, ids in case.record.kinds.items():
-        named = sum(1 for i in ids if i in case.text)
-        if wanted in key_stems(kind) and Decimal(named or len(ids)) in mention.numbers:
-            return Ground(True, derived=True)
-    return None
-
-
-_ENTRIES: Final = re.compile(
-    r"\W{0,3}\s(?:(?!and\b|or\b)[a-z-]+\s){0,3}?"
-    r"(?:options?|choices?|matche?s?|results?|alternatives?|flights?|hotels?|products?|items?|cars?|orders?|bookings?"
-    r"|promotions?|promos?|codes?)\b",
-    re.IGNORECASE,
-)
-
-
-_LISTING: Final = re.compile(
-    r"\b(?:found|see|options?|match\w*|results?|there (?:are|is|were|was)|returned|available|listed|shows?"
-    r"|ha(?:s|ve))\b",
-    re.IGNORECASE,
-)
-
-
-def _found(case: Case, mention: Mention) -> Ground | None:
-    """Judge `I found 2 options`: the entries of the newest list, of one call or of a turn's calls of that tool."""
-    if (
-        _ENTRIES.match(case.text, mention.end) is None
-        or _LISTING.search(case.text[slice(*case.setting.line())]) is None
-    ):
-        return None
-    lists: dict[tuple[str, int, str], dict[str, Fact | None]] = defaultdict(dict)
-    sizes: list[tuple[int, Fact | None]] = []
-    for thing in case.record.things:
-        if thing.call.came != "ok" or not thing.call.reads:
-            continue
-        for key, value in thing.fields.items():
-            if isinstance(value, list) and value and isinstance(value[0], Mapping):
-                some = next((f for f in case.record.facts if f.call is thing.call and not f.asked), None)
-                sizes.append((len(value), some))
-                pool = lists[thing.call.call.tool, thing.call.call.message, str(key)]
-                pool.update((repr(sorted(map(str, entry.values()))), some) for entry in value)
-    newest = sizes[-1:] + [(len(p), next(iter(p.values()))) for p in list(lists.values())[-2:]]
-    for size, some in newest:
-        if Decimal(size) in mention.numbers:
-            return Ground(True, (some,) if some is not None else (), derived=True)
-    return None
-
-
-def _listed(case: Case, mention: Mention) -> Ground:
-    """Judge `all three`, `all 3`: so many lines of the list that follows, or things of one kind in the message."""
-    if not re.search(
-        r"\b(?:all|both|these|those)\W*$", case.text[max(0, mention.start - 10) : mention.start], re.IGNORECASE
-    ):
-        return Ground(False)
-    for ids in case.record.kinds.values():
-        if sum(1 for i in ids if i in case.text) in mention.numbers:
-            return Ground(True, derived=True)
-    done = [c for c in case.record.calls if c.call.message == case.message and not c.reads and c.came == "ok"]
-    if _bullets_before(case) in mention.numbers or len(done) in mention.numbers:
-        return Ground(True, derived=True)
-    lines = case.setting.following_list()
-    if lines and Decimal(len(lines)) in mention.numbers:
-        return Ground(True, derived=True)
-    return Ground(False)
-
-
-def _bullets_before(case: Case) -> int:
-    """Return how many entries the list above a span has, those within entries aside."""
-    depths: list[int] = []
-    for line in reversed(case.setting.lines[: case.setting.line_at(case.setting.start)]):
-        if line.bullet:
-            depths.append(line.depth)
-        elif depths and not line.blank and line.depth == 0:
-            break
-    return depths.count(min(depths)) if depths else 0
 
 
 _APART: Final = re.compile(r"\b(?:apart|differ\w*|longer|shorter|more|less|gap)\b", re.IGNORECASE)
