@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tallystick.errors import InputError
 from tallystick.handoff.checker import TRAJECTORIES, check
+from tallystick.handoff.checker.text import sentences
 from tests.handoff.checker.conftest import CASES
 
 ARTIFACTS = {a["id"]: a for a in CASES["artifacts"]}
@@ -76,6 +77,20 @@ def test_no_text_makes_the_checker_fail_or_contradict_itself(text: str, trajecto
     assert once == check(CASES["task"], text, trajectory)
     assert once.r_s or not once.preserves_as_blocker
     assert once.plain.p + once.plain.d + once.plain.u == 1
+
+
+@given(st.lists(st.text("ab ,:", max_size=900), max_size=4), st.sampled_from(("\n", "|", ". ")))
+def test_no_sentence_is_longer_than_a_bound_and_no_letter_is_lost(lines: list[str], mark: str) -> None:
+    text = mark.join(lines)
+    found = sentences(text)
+    assert all(sum(len(c.said) for c in s.clauses) <= 600 for s in found)
+    if mark == ". ":
+        assert sum(c.said.count("a") for s in found for c in s.clauses) == text.count("a")
+
+
+def test_a_stop_at_the_end_of_a_run_on_sentence_is_still_read(task: dict[str, Any]) -> None:
+    text = "we met and talked and walked " * 200 + "and the tenant register is blocked, the signed agreement is missing"
+    assert check(task, text).r_s
 
 
 def test_an_empty_artifact_keeps_nothing(task: dict[str, Any]) -> None:

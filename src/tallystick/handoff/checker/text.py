@@ -38,6 +38,8 @@ _CONJUNCTION: Final = re.compile(
     r"(?:but|however|though|although|yet|so|because|since|and|or|nor|pero|aunque|sino|ni|y|o|aber|jedoch|und|oder|weil|sondern)\b|但|不过|然而",
     re.IGNORECASE,
 )
+_LONGEST: Final = 600
+"""Characters of a sentence; those people write are shorter by half."""
 _RULE_ROW: Final = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
 
 
@@ -69,8 +71,37 @@ class Sentence:
 
 
 def sentences(artifact: str) -> tuple[Sentence, ...]:
-    """Return the statements of an artifact, in its order."""
-    return tuple(s for s in _sentences(artifact) if s.clauses)
+    """Return the statements of an artifact, in its order; one without an end in reach is cut into several."""
+    return tuple(part for s in _sentences(artifact) if s.clauses for part in _bounded(s))
+
+
+def _bounded(sentence: Sentence) -> Iterator[Sentence]:
+    # The cues look ahead and back over what they are given, which takes the square of its length and more.
+    if len(sentence.said) <= _LONGEST:
+        yield sentence
+        return
+    held: list[Clause] = []
+    size = 0
+    for clause in sentence.clauses:
+        for n, said in enumerate(_chunks(clause.said)):
+            if held and size + len(said) > _LONGEST:
+                yield Sentence(" ".join(c.said for c in held), tuple(held), sentence.shape, sentence.under)
+                held, size = [], 0
+            held.append(Clause(said, "" if n else clause.joint))
+            size += len(said)
+    if held:
+        yield Sentence(" ".join(c.said for c in held), tuple(held), sentence.shape, sentence.under)
+
+
+def _chunks(said: str) -> Iterator[str]:
+    while len(said) > _LONGEST:
+        cut = said.rfind(" ", 0, _LONGEST)
+        cut = cut if cut > 0 else _LONGEST
+        if said[:cut].strip():
+            yield said[:cut].strip()
+        said = said[cut:].strip()
+    if said:
+        yield said
 
 
 def _sentences(artifact: str) -> Iterator[Sentence]:
