@@ -39,7 +39,7 @@ optional: dict[str, st.SearchStrategy[Any]] = {
     "spot": st.fixed_dictionaries({"x": st.integers(), "m": st.builds(Money, decimals, st.just("EUR"))}),
 }
 PRINCIPALS = st.builds(
-    Principal, id=words.filter(bool), role=words.filter(bool), public_key=st.binary(min_size=32, max_size=32)
+    Principal, id=words.filter(str.strip), role=words.filter(str.strip), public_key=st.binary(min_size=32, max_size=32)
 )
 tasks = st.builds(
     Task,
