@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from tallystick.contracts.exact import exact
+from tallystick.contracts.exact import exact, like
 from tallystick.contracts.types import Tool
 from tallystick.errors import InputError, Problem
 from tallystick.model import jsontext
@@ -114,7 +114,7 @@ def validate_args(tool: Tool, args: Mapping[str, Any], exact_already: Mapping[st
         wrong = _NOTHING
     if not args.keys() >= checks.needed:
         problems.extend(
-            _problem(join((name,)), f"argument `{name}` is missing", f"give it, as {tool.args[name]}")
+            _problem(join((name,)), f"argument `{name}` is missing", f"give it, as {like(tool.args[name])}")
             for name in tool.args
             if name in checks.needed and name not in args and join((name,)) not in wrong
         )
@@ -126,7 +126,7 @@ def validate_args(tool: Tool, args: Mapping[str, Any], exact_already: Mapping[st
         except ValueError as bad:
             secret = any(pointer[:2] == ("args", name) for pointer in tool.secrets)
             what = "does not fit" if secret else str(bad)
-            problems.append(_problem(join((name,)), f"argument `{name}`: {what}", f"give it as {type_}"))
+            problems.append(_problem(join((name,)), f"argument `{name}`: {what}", f"give it as {like(type_)}"))
     return problems
 
 

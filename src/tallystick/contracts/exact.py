@@ -51,3 +51,9 @@ def exact_args(types: Mapping[str, Type], args: Mapping[str, Any]) -> Mapping[st
             except ValueError as bad:
                 raise ValueError(f"argument `{name}`: {bad}") from None
     return out
+
+
+def like(type_: Type) -> str:
+    """Return a type as a contract names it, with an example where a person would write such a value in another way."""
+    example = {"instant": "2026-03-11T15:30:00Z", "date": "2026-03-11"}.get(type_.name)
+    return f"{type_}, like `{example}`" if example else str(type_)

@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from tallystick.contracts.build import file_bytes
-from tallystick.contracts.exact import exact
+from tallystick.contracts.exact import exact, like
 from tallystick.contracts.problems import Report
 from tallystick.contracts.structure import TASK_FILE
 from tallystick.contracts.types import Contract, Principal, Task
@@ -75,12 +75,12 @@ def _task(value: Mapping[str, Any], contract: Contract, report: Report) -> Task:
     for name, type_ in contract.inputs.items():
         if name not in stated:
             if not type_.optional:
-                report.add(("bindings",), f"the task input `{name}` is missing", f"give it, as {type_}")
+                report.add(("bindings",), f"the task input `{name}` is missing", f"give it, as {like(type_)}")
             continue
         try:
             bindings[name] = exact(type_, stated[name], stated)
         except ValueError as bad:
-            report.add(("bindings", name), str(bad), f"give it as {type_}")
+            report.add(("bindings", name), str(bad), f"give it as {like(type_)}")
     principals = tuple(
         Principal(id=p["id"], role=p["role"], public_key=bytes.fromhex(p["public_key"]))
         for p in value.get("principals", ())

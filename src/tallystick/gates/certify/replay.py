@@ -81,7 +81,7 @@ def _apart(claimed: Any, derived: Any) -> bool:
 
 
 def _show(value: Any) -> str:
-    text = str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
