@@ -66,6 +66,7 @@ def test_a_missing_file_is_bad_input(cli: Cli, tmp_path: Path) -> None:
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
 
 
+LISTING = "task:\n  answer: [{slot: names, type: set(string), derive: set(look./names/*)}]\n"
 OWING = "task:\n  owes: [{id: changed, by: change}]\n"
 CERTAIN = GOOD.replace("{effect: write}", "{effect: write, ok: result.done}")
 
@@ -78,6 +79,8 @@ CERTAIN = GOOD.replace("{effect: write}", "{effect: write, ok: result.done}")
         (CERTAIN, ["it owes nothing"]),
         (CERTAIN + OWING, []),
         (CERTAIN + "task:\n  answer: [{slot: sum, type: string, derive: look./sum}]\n", []),
+        (CERTAIN + LISTING, ["no claim of `names` can be accepted"]),
+        (CERTAIN.replace("{effect: read}", "{effect: read, complete: always}") + LISTING, []),
         (
             GOOD.replace("effect: write", "effect: {write: args.force, otherwise: read}, args: {force: boolean}")
             + OWING,

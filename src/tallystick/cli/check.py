@@ -11,8 +11,10 @@ import typer
 from tallystick import contracts
 from tallystick.cli import console
 from tallystick.cli.console import Json
+from tallystick.contracts.terms import sources
 from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import ContractError, InputError, Problem
+from tallystick.gates.certify.demand import needs_all
 
 # The empty text is a contract to the library (nothing declared, so nothing consequential runs); in a file it is a slip.
 _EMPTY: Final = Problem(line=1, column=1, pointer="", message="the file is empty", fix="start with `contract: NAME/1`")
@@ -71,6 +73,17 @@ def _notes(contract: Contract) -> list[str]:
         notes.append(
             f"{', '.join(f'`{name}`' for name in bare)} {'writes' if one else 'write'} without `ok`, so whether it "
             "happened is judged by what the result looks like; `ok:` says what a good result is"
+        )
+    unlisted: dict[str, list[str]] = {}
+    for slot in contract.answer:
+        for function, source in sources(slot.derive.term):
+            tool = contract.tools.get(source.tool)
+            if tool is not None and tool.complete is None and needs_all(slot, function, source, tool):
+                unlisted.setdefault(tool.name, []).append(f"`{slot.name}`")
+    for name, slots in unlisted.items():
+        notes.append(
+            f"no claim of {', '.join(dict.fromkeys(slots))} can be accepted: nothing may be left out, and nothing says "
+            f"when an answer of `{name}` is whole; `complete: always` says that it always is"
         )
     return notes
 
