@@ -7,6 +7,7 @@ from tallystick.contracts.types import Principal, Task
 from tallystick.errors import ContractError, InputError, LeaseHeldError, LedgerError, TallystickError
 from tallystick.handoff import Transfer
 from tallystick.model.proposal import Claim
+from tallystick.model.values import EntityRef
 from tallystick.runtime.blocking import Shown
 from tallystick.runtime.guard import Guard
 from tallystick.runtime.lost import LostAnswer
@@ -19,6 +20,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Claim",
     "ContractError",
+    "EntityRef",
     "Finish",
     "Guard",
     "InputError",

@@ -215,7 +215,9 @@ def signature(thing: Any) -> str:
 
 
 def written(annotation: Any) -> Any:
-    """The annotation, where it is text as it stands in the source."""
+    """The annotation, where it is text as it stands in the source; named tuples wrap theirs."""
+    if isinstance(annotation, ForwardRef):
+        annotation = annotation.__forward_arg__
     return Written(annotation) if isinstance(annotation, str) else annotation
 
 
