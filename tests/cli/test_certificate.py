@@ -88,7 +88,7 @@ def test_what_does_not_verify_exits_with_1_and_names_the_step(made: Path, cli: C
         (("verify", "cert.json", "--ledger", "run.jsonl", "--key", "key"), "private key"),
         (("certificate", "u", "--ledger", "ledger.db", "--key", "key", "--out", "x"), "only a CERTIFIED run"),
         (("certificate", "none", "--ledger", "ledger.db", "--key", "key", "--out", "x"), "no run `none`"),
-        (("certificate", "r", "--ledger", "run.jsonl", "--key", "key", "--out", "x"), "not a ledger"),
+        (("certificate", "r", "--ledger", "run.jsonl", "--key", "key", "--out", "x"), "no ledger"),
         (("certificate", "r", "--ledger", "ledger.db", "--key", "none", "--out", "x"), "cannot be used"),
         (("certificate", "r", "--ledger", "ledger.db", "--key", "key.pub", "--out", "x"), ""),
         (("certificate", "r", "--ledger", "ledger.db", "--out", "x"), "--key"),
@@ -103,6 +103,18 @@ def test_what_cannot_be_used_exits_with_2(
     assert (done.code, done.out) == (2, "")
     assert message in done.err.lower() or message in done.err
     assert not (made / "x").exists()
+
+
+def test_ledger_and_run_may_be_given_in_the_order_of_the_other_commands(made: Path, cli: Cli) -> None:
+    done = cli("certificate", made / "ledger.db", "r", "--key", made / "key", "--out", made / "again.json")
+    assert done.code == 0
+    assert (made / "again.json").read_bytes() == (made / "cert.json").read_bytes()
+
+
+def test_a_certificate_that_is_to_be_shown_is_called_by_its_name(made: Path, cli: Cli) -> None:
+    done = cli("show", made / "cert.json")
+    assert (done.code, done.out) == (2, "")
+    assert "this is a certificate" in done.err
 
 
 def test_show_and_recheck_know_certificates(made: Path, cli: Cli) -> None:

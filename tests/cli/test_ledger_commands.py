@@ -79,6 +79,22 @@ def test_show_says_where_the_stage_is_that_of_a_task_that_owes_nothing(cli: Cli,
     assert line == f"stage by the record: {'completed' if owes else nothing}"
 
 
+def test_show_names_the_slot_a_reason_is_about_and_has_no_column_for_reports_nobody_made(
+    cli: Cli, tmp_path: Path
+) -> None:
+    rules = "contract: posts/1\ntools:\n  count: {effect: read, yields: {}}\ntask:\n"
+    rules += "  answer:\n    - {slot: shelves, type: integer, derive: count./n}\n"
+    file = tmp_path / "count.db"
+    with Guard(parse(rules), file, tools={"count": lambda: {"m": 1}}) as guard, guard.run(run_id="r") as run:
+        run.call("count", {})
+        assert not run.finish("There are 3.", {"shelves": 3}).accepted
+    told = cli("show", file).out
+    [reason] = [line for line in told.splitlines() if line.startswith("          ")]
+    assert "`shelves`" in reason
+    assert "stage after it" in told
+    assert "which is" not in told
+
+
 def test_the_glossary_has_each_stage_in_both_spellings(root: Path) -> None:
     """As `show` prints it and as JSON has it."""
     entry = (root / "docs" / "glossary.md").read_text(encoding="utf-8").split("**stage**")[1].split("**")[0]

@@ -114,6 +114,27 @@ def test_watch_names_what_cannot_be_watched(cli: Cli, ledger: Path, tmp_path: Pa
     other = tmp_path / "x.json"
     other.write_text("{}")
     assert "no ledger" in cli("watch", other).err
+    assert "named twice" in cli("watch", ledger, "r", "--ledger", ledger).err
+
+
+def test_watch_takes_ledger_and_run_in_the_order_of_the_other_commands(cli: Cli, ledger: Path) -> None:
+    known = cli("watch", "r", "--ledger", ledger, "--once")
+    assert known.code == 0
+    assert cli("watch", ledger, "r", "--once") == known
+    assert "no run `x`" in cli("watch", ledger, "x", "--once").err
+
+
+def test_a_turn_as_text_is_its_ruling_and_what_the_agent_is_told() -> None:
+    guard = Guard(CONTRACT)
+    run = guard.run(TASK)
+    read(run, "B-1")
+    assert str(run.turn()) == "go_on"
+    turn = run.turn(marked("Both are paid.", "completed"), user_has_more=False)
+    assert str(turn) == f"re_prompt\n{turn.prompt}"
+    for bill in ("B-1", "B-2"):
+        read(run, bill)
+        pay(run, bill)
+    assert str(run.turn(marked("Both are paid.", "completed"))) == "stop: the run has ended CERTIFIED"
 
 
 def test_watch_of_a_run_that_has_ended_ends_at_once(cli: Cli, ledger: Path) -> None:

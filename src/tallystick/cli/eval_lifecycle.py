@@ -117,8 +117,11 @@ def lifecycle(
         _only("--report", **asking)
         return _report(report, json=json)
     if study is None or model is None or out is None:
+        lacking = [n for n, given in (("--study", study), ("--model", model), ("--out", out)) if given is None]
         raise InputError(
-            "nothing to run", where="--study", fix="--study, --model and --out together; or --list; or --report DIR"
+            "a study needs it to run" if len(lacking) < 3 else "nothing to run",
+            where=", ".join(lacking),
+            fix="--study, --model and --out together; or --list; or --report DIR",
         )
     from tallystick.evals.lifecycle.suite.run import Plan, run  # noqa: PLC0415 - only running needs the suite
 

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from tallystick.certificates.envelope import looks_like_envelope
 from tallystick.cli.sources import choose, is_sqlite, reading
 from tallystick.contracts import EMPTY, Contract, Task, load, load_task
 from tallystick.errors import DamagedError, InputError
@@ -26,6 +27,8 @@ from tallystick.view.frozen import frozen_in
 
 RUN: Final = "run"
 """The kind of a recording that is a run of ours."""
+_HEAD: Final = 4_096
+"""Bytes of a file by which a certificate is known."""
 _EXPORT: Final = b'{"format":"tallystick-export/'
 
 ContractOption = Annotated[
@@ -130,7 +133,14 @@ def recordings(
 
 
 def _was_meant_as_a_run(source: Path, format_: str) -> None:
-    """Raise what there is to say about `source` as an export, where it was one, or is not even named like a trace."""
+    """Raise what there is to say about `source` as an export, where it was one, or is not even named like a trace.
+
+    A certificate is named, too: it stands beside the export, and is easily taken for it.
+    """
+    with source.open("rb") as stream:
+        if looks_like_envelope(stream.read(_HEAD)):
+            fix = f"`tallystick verify {source} --ledger EXPORT`, or `show` the export"
+            raise InputError("this is a certificate", where=str(source), fix=fix)
     try:
         next(exported(source), None)
     except DamagedError:

@@ -109,18 +109,19 @@ def _show(recording: Recording, encoding: Encoding, *, json: bool) -> None:
 
 def _draw_turns(turns: tuple[RecordedTurn, ...]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("turn", "events", "stage after it", "open", "reported", "which is"):
+    reported = any(turn.said is not None for turn in turns)
+    for column in ("turn", "events", "stage after it", "open", *(("reported", "which is") if reported else ())):
         table.add_column(column, no_wrap=True)
     for turn in turns:
         said = turn.said
-        cells = (
+        cells = [
             str(turn.number),
             f"{turn.first}-{turn.last}" if turn.last > turn.first else str(turn.first),
             turn.standing.stage.words,
             str(len(turn.standing.open) + len(turn.standing.duties)),
-            (said.value or "-") if said is not None else "",
-            said.agreement if said is not None else "",
-        )
+        ]
+        if reported:
+            cells += [(said.value or "-") if said is not None else "", said.agreement if said is not None else ""]
         table.add_row(*(Text(printable(cell)) for cell in cells))
     console.stdout().print(table)
 

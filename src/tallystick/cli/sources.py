@@ -80,6 +80,24 @@ def choose(store: Store, run: str | None, ledger: Path) -> str:
     return run
 
 
+def ledger_and_run(first: str, second: str | None, option: Path | None, command: str) -> tuple[Path, str | None]:
+    """Return ledger and run of a command that takes `RUN --ledger FILE`, and `LEDGER [RUN]` as the others do.
+
+    Raises:
+        InputError: the ledger is named twice, is no file, or is no ledger.
+    """
+    usage = f"`tallystick {command} RUN --ledger FILE`"
+    if option is not None and second is not None:
+        raise InputError("the ledger is named twice", where="--ledger", fix=usage)
+    ledger, run = (option, first) if option is not None else (Path(first), second)
+    if option is None and not ledger.is_file():
+        raise InputError(f"`{first}` is no ledger file", where="RUN", fix=usage)
+    if not is_sqlite(ledger):
+        fix = "the file that the run was recorded in; an export can be shown and verified"
+        raise InputError("no ledger", where=str(ledger), fix=fix)
+    return ledger, run
+
+
 def folded(events: Iterable[Sealed]) -> View:
     """Return the view of a run's events.
 

@@ -51,10 +51,16 @@ def draw(line: Line) -> None:
     head = (f"{event.seq:>5}  {console.when(event.at)}  ", "dim")
     out.print(Text.assemble(head, (f"{event.actor.role:<10}", "dim"), (line.text, _STYLES.get(event.kind, ""))))
     for reason in line.reasons:
-        text = Text.assemble(" " * 10, (reason.code, "bold"), f" {printable(reason.message)}")
+        text = Text.assemble(" " * 10, (reason.code, "bold"), f" {printable(_whose(reason))}")
         if reason.reverses:
             text.append(f"; what would help: {printable(reason.reverses)}", style="dim")
         out.print(text)
+
+
+def _whose(reason: Reason) -> str:
+    """Return the message with the slot, requirement or blocker it is about, where it does not name that itself."""
+    named = not reason.where or f"`{reason.where}`" in reason.message
+    return reason.message if named else f"`{reason.where}`: {reason.message}"
 
 
 def to_json(line: Line) -> dict[str, Any]:
@@ -75,7 +81,7 @@ def _sentence(body: ev.AnyBody, tools: Mapping[str, str]) -> tuple[str, tuple[Re
         return f'"{body.outcome}, done" said by {body.declared_by}: {decision.verdict}', decision.reasons
     if isinstance(body, ev.Handed | ev.Received):
         decision = decision_of(body.decision)
-        verb = "passes to" if isinstance(body, ev.Handed) else "is taken by"
+        verb = "passed to" if isinstance(body, ev.Handed) else "taken by"
         return f"hop {body.hop}: {body.sender}, {verb} {body.to}: block {body.state}, {body.verdict}", decision.reasons
     return _plain_sentence(body, tools), ()
 
@@ -126,7 +132,8 @@ def _plain_sentence(body: ev.AnyBody, tools: Mapping[str, str]) -> str:  # one r
             why = f" ({body.reason})" if body.reason else ""
             return f"answered: {body.answer}{why}; refused stop {body.refused}, calls since the first {body.calls}"
         case ev.Reported():
-            return f"agent reports: {_clip(body.stage or body.text)}"
+            said = body.stage or body.text
+            return f"agent reports: {_clip(said)}" if said else "agent reports nothing"
         case ev.Issued():
             return f"certificate {body.statement_sha256[:12]} bound to the record and verified"
         case ev.Tenure():

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from tallystick.cli import console
 from tallystick.cli.console import Json
-from tallystick.cli.sources import choose, is_sqlite, reading
+from tallystick.cli.sources import choose, ledger_and_run, reading
 from tallystick.errors import InputError
 from tallystick.gates.stage import Stage
 from tallystick.ledger.store import Store
@@ -48,8 +48,11 @@ class _Look:
 
 def watch(
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="Run id in --ledger; without --ledger, a ledger that has one run.")
+        str, typer.Argument(metavar="RUN|LEDGER", help="Run id in --ledger; without --ledger, the ledger file.")
     ],
+    second: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Run id, where the ledger came first and has several runs.")
+    ] = None,
     ledger: Annotated[Path | None, typer.Option("--ledger", metavar="DB", help="The ledger file.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Show where the run stands now, and go.")] = False,
     json: Json = False,
@@ -59,13 +62,9 @@ def watch(
     Follows the ledger while another process writes it, and ends when the run ends. The stage is derived from contract,
     task and record; the model's report is only compared with it. With --json, prints the last look alone.
     """
-    file = ledger if ledger is not None else Path(run)
-    if ledger is None and not file.is_file():
-        raise InputError(f"`{run}` is no ledger file", where="RUN", fix="`tallystick watch RUN --ledger FILE`")
-    if not is_sqlite(file):
-        raise InputError("no ledger", where=str(file), fix="an export is over; `tallystick show` it")
+    file, named = ledger_and_run(run, second, ledger, "watch")
     with reading(file) as store:
-        chosen = choose(store, run if ledger is not None else None, file)
+        chosen = choose(store, named, file)
         looks = _looks(store, chosen)
         if once:
             last = next(looks)

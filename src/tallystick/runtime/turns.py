@@ -62,6 +62,12 @@ class Turn:
         """Whether the run is over."""
         return self.status is not None
 
+    def __str__(self) -> str:
+        """Return the ruling, with the final status or, on lines of their own, what the agent is told."""
+        if self.status is not None:
+            return f"{self.ruling}: the run has ended {self.status}"
+        return f"{self.ruling}\n{self.prompt}" if self.prompt else self.ruling
+
 
 def policy_in(given: object) -> StopPolicy:
     """Return a stop policy by its name, or as it is given.
