@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ForwardRef, get_args
 
 import msgspec
 import typer.main
