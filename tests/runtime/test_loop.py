@@ -386,3 +386,12 @@ def test_an_answer_that_does_not_follow_from_the_record_is_found(guard: Guard, c
 )  # fmt: skip
 def test_limits_come_back_from_the_record_as_they_were(limits: Limits) -> None:
     assert limits_of(limits.pairs()) == limits
+
+
+@pytest.mark.parametrize(("given", "shown"), [(True, "true"), ("many", '"many"'), ([1], "[1]"), ({"n": 1}, '{"n":1}')])
+def test_a_value_of_another_type_is_told_as_it_was_given_and_how_one_is_written(given: Any, shown: str) -> None:
+    run = Guard(CONTRACT, tools=World().tools()).run(TASK)
+    [told] = [d for d in run.finish("Done.", {"rows": given}).deficits if d.code == "claim.type"]
+    assert f"of type integer: {shown} is claimed" in told.message
+    assert told.closes == "a whole number"
+    run.close("step.limit")

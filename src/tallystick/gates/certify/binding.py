@@ -122,14 +122,15 @@ def _reference(receipt: ReceiptRecord, pointer: str) -> Reference:
     return Reference(receipt=receipt.id, digest=receipt.digest, pointer=pointer)
 
 
-_UNREAD: Final = "not a value of this type"
+UNREAD: Final = "not a value of this type"
+"""The member under which a claim keeps a value that is none of its slot's type."""
 
 
 def _value(type_: Type, value: Any) -> Any:
     try:
         return lexical(claimed_value(type_, value), type_)
     except (ValueError, InputError):
-        return {_UNREAD: _raw(value)}  # in no type's form, so that no reading of it passes
+        return {UNREAD: _raw(value)}  # in no type's form, so that no reading of it passes
 
 
 def claimed_value(type_: Type, value: Any) -> Any:

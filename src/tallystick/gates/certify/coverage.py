@@ -8,16 +8,22 @@ Source: evidence-carrying termination, check 1.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
+from tallystick.contracts.answer_schema import in_words
 from tallystick.contracts.types import Slot
+from tallystick.errors import InputError
+from tallystick.gates.certify.binding import UNREAD
 from tallystick.gates.certify.case import Case
 from tallystick.gates.certify.deficits import Deficit
 from tallystick.gates.certify.exhibits import Exhibit
 from tallystick.model.certificate import Check, value_of
+from tallystick.model.jsontext import dumps
 from tallystick.model.values import Type
 
 CHECK: Check = "claim_coverage"
+_JSON: Final = Type(name="json")
 
 
 def claim_coverage(case: Case) -> Iterator[Deficit]:
@@ -63,12 +69,25 @@ def typed(exhibit: Exhibit, slot: Slot) -> Iterator[Deficit]:
     try:
         value = value_of(slot.type, claim.value)
     except ValueError as bad:
-        yield _found(slot.name, "claim.type", f"`{slot.name}`: not a {slot.type}: {bad}",
-                     f"a value of type {slot.type}")  # fmt: skip
+        said = _shown(claim.value)
+        why = str(bad) if said is None else f"{said} is claimed"
+        yield _found(slot.name, "claim.type", f"`{slot.name}` is of type {slot.type}: {why}",
+                     in_words(slot.type))  # fmt: skip
         return
     if slot.quantifier == "none" and not _nothing(slot.type, value):
         yield _found(slot.name, "claim.not_none", f"`{slot.name}` asks that there is none, the claim states some",
                      "a record in which there is none")  # fmt: skip
+
+
+def _shown(value: object) -> str | None:
+    """Return a value that is none of its type as the agent gave it, or None where the certificate itself is off."""
+    if not isinstance(value, Mapping) or value.keys() != {UNREAD}:
+        return None
+    try:
+        text = dumps(value_of(_JSON, value[UNREAD]))
+    except (ValueError, InputError):
+        return None
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _nothing(type_: Type, value: object) -> bool:
