@@ -60,6 +60,9 @@ def strategy(hint: Any) -> st.SearchStrategy[Any]:
         return st.lists(strategy(args[0]), max_size=3)
     if hint is msgspec.UnsetType:
         return st.just(msgspec.UNSET)
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        hints = get_type_hints(hint, include_extras=True)
+        return st.builds(hint, **{name: strategy(hints[name]) for name in hint.__struct_fields__})
     raise AssertionError(f"no strategy for {hint}")
 
 

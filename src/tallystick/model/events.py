@@ -371,6 +371,71 @@ class Received(Transferred, frozen=True, kw_only=True, tag="handoff.received"):
     """The side that takes an artifact: compared with the ledger, whatever the sender said of it."""
 
 
+class ReplicaCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call a successor tried on a replica. It shows values for authoring, and proves nothing live."""
+
+    id: str  # `replica-1`, …
+    tool: str
+    args: Blob
+    result: Blob | None = None
+    error: str | None = None
+
+
+class ResidualFrozen(Body, frozen=True, kw_only=True, tag="takeover.frozen"):
+    """A residual contract, frozen before the successor is asked. From here on the tenure alone may write.
+
+    It follows from the events before it and the settings it states, so a recheck makes it again.
+    """
+
+    tenure: str  # id, unique in the run
+    to: str  # name of the successor
+    trigger: str  # the frontier rule that fired, or `explicit`
+    residual: str  # canonical JSON of the `Residual`
+    residual_sha256: str
+    allow: list[str] = []  # tools whose effects the host allows on the way
+    free: list[list[str]] = []  # [tool, argument] pairs whose text needs no source
+    extracted: list[str] = []  # ids of the obligations an extractor added for this tenure
+    now: str = ""
+
+
+class ResidualJudged(Body, frozen=True, kw_only=True, tag="takeover.judged"):
+    """A successor's whole proposal, the graph it was closed to, and the gate's answer. Rejected, nothing of it ran."""
+
+    tenure: str
+    attempt: Int
+    proposal: Blob  # as the successor gave it
+    replica: list[ReplicaCall] = []
+    graph: str = ""  # canonical JSON of the `Graph`; "" where the proposal could not be closed
+    graph_sha256: str = ""
+    decision: str = ""
+    now: str = ""
+
+
+class ResidualStep(Body, frozen=True, kw_only=True, tag="takeover.step"):
+    """One node of an admitted graph was realised, or failed. Judged against its live receipt."""
+
+    tenure: str
+    node: str
+    call: str = ""  # the intent's call id; "" where the call was not admitted
+    receipt: str = ""
+    matched: bool
+    code: str = ""  # stable dotted code of what did not match
+    why: str = ""
+    discharged: list[str] = []  # obligations whose evidence is valid after this step
+    invalidated: list[str] = []  # obligations whose discharge was taken back in this tenure, so far
+
+
+class ResidualEnded(Body, frozen=True, kw_only=True, tag="takeover.ended"):
+    """A tenure of a successor is over: complete, or bottom (⊥). Bottom after a write promises no rollback."""
+
+    tenure: str
+    status: Literal["complete", "bottom"]
+    reason: str  # stable dotted code
+    writes: Int = 0  # state-changing calls that were dispatched
+    discharged: list[str] = []
+    now: str = ""
+
+
 class ChildRun(Body, frozen=True, kw_only=True, tag="run.child"):
     """Where a child run stands, as the runtime that owns both recorded it in the parent's ledger."""
 
@@ -389,7 +454,8 @@ class Ended(Body, frozen=True, kw_only=True, tag="run.ended"):
 AnyBody = (
     Started | Said | Intent | Receipt | Refusal | Confirmation | Approval | Raised | Lifted | Obliged | Settled | Wish
     | DoubtSettled | Stated | SchemaChanged | ContractChanged | Reported | StopDecided | Issued | StopAnswered
-    | Tenure | Damage | OperationClosed | ChildRun | Handed | Received | Ended
+    | Tenure | Damage | OperationClosed | ChildRun | Handed | Received
+    | ResidualFrozen | ResidualJudged | ResidualStep | ResidualEnded | Ended
 )  # fmt: skip
 
 

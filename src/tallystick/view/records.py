@@ -10,7 +10,17 @@ from typing import Any, Literal
 import msgspec
 
 from tallystick.contracts.types import Effect, ObligationRule
-from tallystick.model.events import Approval, Confirmation, Outcome, Raised, Receipt
+from tallystick.model.events import (
+    Approval,
+    Confirmation,
+    Outcome,
+    Raised,
+    Receipt,
+    ResidualEnded,
+    ResidualFrozen,
+    ResidualJudged,
+    ResidualStep,
+)
 from tallystick.model.values import EntityRef
 
 EffectStatus = Literal["in_flight", "done", "no_effect", "in_doubt", "pending", "partial", "simulated"]
@@ -165,3 +175,18 @@ class ObligationRecord:
     settled: Literal["waived", "impossible"] | None = None
     settled_digest: str = ""
     discharged_by: EffectRecord | None = None
+
+
+@dataclass(slots=True)
+class TakeoverRecord:
+    """A successor's tenure: its frozen contract, the proposals judged, the steps realised, and its end.
+
+    `seq` and `digest` are those of the event that froze the contract.
+    """
+
+    seq: int
+    digest: str
+    frozen: ResidualFrozen
+    judged: list[ResidualJudged] = field(default_factory=list)
+    steps: list[ResidualStep] = field(default_factory=list)
+    ended: ResidualEnded | None = None

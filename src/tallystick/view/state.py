@@ -34,6 +34,7 @@ from tallystick.view.records import (
     Fact,
     ObligationRecord,
     ReceiptRecord,
+    TakeoverRecord,
 )
 
 
@@ -92,6 +93,7 @@ class State:
         evidence_seq: seq of the last event that can change a verdict; words cannot.
         talk: (who spoke, text) of every word of the user and the agent; nobody speaks for the user but the user's host.
         transfers: (seq, digest, body) of every artifact handed on or taken, oldest first.
+        takeovers: successors' tenures by id, oldest first; `tenure` is the one that is not over, if any.
         children: child run id → (seq, where it stands).
         known_json: (bytes, what `jsontext.loads` reads in them), said by whoever wrote those very bytes, so that
             folding the event they come in need not parse them again.
@@ -126,6 +128,7 @@ class State:
         self.obligations: dict[str, ObligationRecord] = {o.id: o for o in instances(contract, self.task)}
         self.children: dict[str, tuple[int, ChildRun]] = {}
         self.transfers: list[tuple[int, str, Handed | Received]] = []
+        self.takeovers: dict[str, TakeoverRecord] = {}
         self.evidence_seq = 0
         self.principals = {p.id: p for p in self.task.principals}
         self.known_json: tuple[Blob, Any] | None = None
@@ -133,6 +136,12 @@ class State:
             tuple[CallRecord, Blob | None, Blob | None, object, tuple[Any, str | None, Judged]] | None
         ) = None
         self.index = Index()
+
+    @property
+    def tenure(self) -> TakeoverRecord | None:
+        """The successor's tenure that is not over."""
+        newest = next(reversed(self.takeovers.values()), None)
+        return newest if newest is not None and newest.ended is None else None
 
     def digest_at(self, seq: int) -> str | None:
         """Return the digest of the event of this number, or None where the record has none."""

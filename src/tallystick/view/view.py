@@ -21,9 +21,11 @@ from tallystick.view.records import (
     EffectRecord,
     Fact,
     ReceiptRecord,
+    TakeoverRecord,
 )
 from tallystick.view.state import State
 
+_Takeover = events.ResidualFrozen | events.ResidualJudged | events.ResidualStep | events.ResidualEnded
 _NO_FACTS: Final[Mapping[str, Fact]] = {}
 
 
@@ -78,6 +80,24 @@ def _ended(state: State, body: events.Ended, _: Sealed) -> None:
     state.ended = state.ended or body  # a status, once given, never improves
 
 
+def _takeover(state: State, body: _Takeover, sealed: Sealed) -> None:
+    """Fold what the runtime recorded of a successor's tenure; nobody else speaks of one."""
+    if sealed.event.actor.role != "runtime":
+        return
+    record = state.takeovers.get(body.tenure)
+    if isinstance(body, events.ResidualFrozen):
+        if record is None:
+            state.takeovers[body.tenure] = TakeoverRecord(sealed.event.seq, sealed.digest, body)
+    elif record is None or record.ended is not None:
+        return
+    elif isinstance(body, events.ResidualJudged):
+        record.judged.append(body)
+    elif isinstance(body, events.ResidualStep):
+        record.steps.append(body)
+    else:
+        record.ended = body
+
+
 _FOLDS: Final[Mapping[type, Callable[[State, Any, Sealed], None]]] = {
     events.Started: _started,
     events.Said: _said,
@@ -87,6 +107,10 @@ _FOLDS: Final[Mapping[type, Callable[[State, Any, Sealed], None]]] = {
     events.SchemaChanged: _schema,
     events.Refusal: _refusal,
     events.ChildRun: _child,
+    events.ResidualFrozen: _takeover,
+    events.ResidualJudged: _takeover,
+    events.ResidualStep: _takeover,
+    events.ResidualEnded: _takeover,
     events.Handed: _transferred,
     events.Received: _transferred,
     events.Ended: _ended,
