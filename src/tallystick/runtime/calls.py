@@ -41,11 +41,14 @@ from tallystick.runtime.proposals import Proposal, call_of, exact_args, minted_k
 from tallystick.runtime.receipts import Receipts
 from tallystick.runtime.results import ToolResult
 from tallystick.runtime.secrets import secret_in
+from tallystick.runtime.takeover_record import TENURE
 from tallystick.view import ReceiptRecord, effect_of
 
 MAX_QUERIES: Final = 3
 """Status queries made for one proposal before it is answered with what is still in doubt."""
-RUNTIME_CODES: Final = OF_CALLS | CODES | {"args.not_json", "args.secret", "args.signature", "tool.unknown"}
+RUNTIME_CODES: Final = OF_CALLS | CODES | {
+    "args.not_json", "args.secret", "args.signature", "tool.unknown", TENURE,
+}  # fmt: skip
 """Codes of recorded refusals that the runtime itself makes; every other recorded decision is a gate's."""
 
 
@@ -222,6 +225,10 @@ class Calls:
             decision = refusal(spent, why_stuck(spent), "a new run")
             ticket.answer = self._refuse(proposal, call, kept, raw, decision, spent)
             return
+        other = self._in_a_tenure(proposal, tool, call)
+        if other is not None:
+            ticket.answer = self._refuse(proposal, call, kept, raw, other)
+            return
         decision = may_act(view, self.contract, call)
         if decision.verdict is Verdict.ADMIT:
             fn = proposal.fn or self.tools.get(proposal.tool)
@@ -251,6 +258,19 @@ class Calls:
             if ticket.query is not None:
                 return
         ticket.answer = self._refuse(proposal, call, kept, raw, decision)
+
+    def _in_a_tenure(self, proposal: Proposal, tool: Tool | None, call: Call) -> Decision | None:
+        """Return the refusal of a write by anybody else while a successor finishes the rest, or None.
+
+        What was admitted there was judged whole, over the state it began from; a write beside it would change that.
+        """
+        record = self.journal.view.tenure
+        if record is None or proposal.tenure == record.frozen.tenure:
+            return None
+        if tool is not None and effect_of(tool, call.args) != "write":
+            return None
+        return refusal(TENURE, f"`{record.frozen.to}` is finishing this run: nobody else may change anything meanwhile",
+                       "the end of its tenure", where=record.frozen.tenure)  # fmt: skip
 
     def _add_key(self, proposal: Proposal, name: str) -> None:
         given = proposal.exact.get(name)
@@ -351,7 +371,8 @@ class Calls:
         if again:
             recorded, lost = handed_back(view, decision)
         # Asking again while a person is asked is no loop; it is bounded by the budget of refusals alone.
-        loops = not (again or awaits_principal(view, self.contract, decision))
+        waits = decision.codes == (TENURE,) or awaits_principal(view, self.contract, decision)
+        loops = not (again or waits)
         mark = OWN if proposal.own else fingerprint(call.tool, args_digest(call.args), decision.codes) if loops else ""
         at = stamp(call.now)
         body = refusal_body(proposal, kept, raw, decision, mark, at)

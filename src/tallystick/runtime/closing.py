@@ -28,6 +28,7 @@ from tallystick.runtime.deficits import deficits
 from tallystick.runtime.drivers import Steps, Write
 from tallystick.runtime.journal import RUNTIME, Journal, stamp
 from tallystick.runtime.outcome import Finish, Status
+from tallystick.runtime.takeover_record import COMPLETE, INTERRUPTED, TENURE, end_tenure
 from tallystick.view.stops import claims_text
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Closing:
         self._bounds = bounds
         self._run = run
         self._left = False
+        self.tenure = ""  # the successor's tenure that proposes to stop, while it does
 
     # ------------------------------------------------------------------ "I am done"
 
@@ -155,6 +157,10 @@ class Closing:
             if closed is not None:
                 decision = rejection(closed.codes[0], closed.reasons[0].message, closed.reasons[0].reverses)
                 return self._unrecorded(decision, self._calls.status)
+            other = journal.view.tenure
+            if other is not None and self.tenure != other.frozen.tenure:
+                message = f"`{other.frozen.to}` is finishing this run, and nobody else may end it meanwhile"
+                return self._unrecorded(rejection(TENURE, message, "the end of its tenure", where=other.frozen.tenure))
             try:
                 self._calls.catch_up()
                 self._ask_children()
@@ -234,6 +240,9 @@ class Closing:
         return status
 
     def _append_end(self, status: Status, outcome: str, reason: str) -> None:
+        # A tenure never outlives its run; only its own accepted stop completes it.
+        done = status == "CERTIFIED" and self.tenure != ""
+        end_tenure(self._journal, "complete" if done else "bottom", COMPLETE if done else INTERRUPTED)
         self._journal.append(Ended(status=status, outcome=outcome, reason=reason), RUNTIME, durable=True)
         self._tell_parent(status)
 

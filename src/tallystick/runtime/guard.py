@@ -34,6 +34,7 @@ from tallystick.runtime.metrics import report_counter
 from tallystick.runtime.run import Run
 from tallystick.runtime.secrets import run_key
 from tallystick.runtime.standing import encoding_in
+from tallystick.runtime.takeover_record import INTERRUPTED, end_tenure
 from tallystick.runtime.turns import policy_in
 from tallystick.view.frozen import frozen_in
 
@@ -340,6 +341,9 @@ class Guard:
                 raise InputError(f"the run `{run_id}` has ended: {journal.view.ended.status}", fix="start a new run")
             key = run_key(self.store, run_id, contract)
             journal.append(Tenure(epoch=lease.epoch, holder=self.holder, forced=force), RUNTIME, durable=True)
+            # Whoever was finishing the rest is gone; what it left under way is in doubt, and its contract is not used
+            # again: another successor gets a fresh one.
+            end_tenure(journal, "bottom", INTERRUPTED)
         except BaseException:
             self.store.release(lease)
             raise

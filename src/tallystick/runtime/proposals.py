@@ -50,6 +50,7 @@ class Proposal:
     idempotency_key: str | None = None
     complete: bool = True
     own: bool = False  # the runtime's status query: refused, it says nothing about whether the agent is stuck
+    tenure: str = ""  # the successor's tenure whose admitted graph this call is part of
     tries: set[str] = field(default_factory=set)  # doubts a status query was already made for
     answers: dict[str, Permission] = field(default_factory=dict)  # of permission lookups made, by control
 
