@@ -20,13 +20,11 @@ from typing import Any, Final, Protocol
 
 from tallystick.contracts.types import Contract, Task
 from tallystick.runtime.guard import Guard
+from tallystick.runtime.replicas import Fork, Tools
 from tallystick.runtime.run import Run
 
 START: Final = datetime(2026, 12, 1, 9, tzinfo=UTC)
 """When every run of the suite starts; its clock goes on by a second a look."""
-Tools = Mapping[str, Callable[..., Any]]
-Fork = Callable[[], AbstractContextManager[Tools]]
-"""Makes a replica of the world as it is now: a context that yields its tools. What they do is gone with it."""
 Proposal = Mapping[str, Any]
 """A proposal as a successor writes it: `{"calls": [...], "answer": {...}}`."""
 
