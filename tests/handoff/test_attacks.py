@@ -246,17 +246,6 @@ def test_a_block_its_sender_edited_is_refused_by_field(run: Run, changes: dict[s
     assert run.call("open_document", DOC).decision.codes == OPEN
 
 
-def test_a_block_of_another_run_is_refused(desk: Desk) -> None:
-    guard = guarded(desk)
-    with guard.run() as other, guard.run() as run:
-        blocked(other, "external sharing")
-        blocked(run)
-        found = run.receive(other.hand_off("executor", "go on").artifact, repair=False)
-        assert (found.verdict, found.state) == ("reject", "foreign")
-        assert "handoff.foreign" in found.decision.codes
-        assert run.receive(other.hand_off("executor", "go on").artifact).repaired
-
-
 def test_a_block_with_a_blocker_left_out_is_edited(run: Run) -> None:
     blocked(run)
     blocked(run, "external sharing", "b2")

@@ -96,6 +96,9 @@ def test_no_chain_of_up_to_six_lossy_hops_loses_a_blocker_or_lets_the_action_thr
         for name in names:
             changed = _over(artifact, LOSSY[name], rng)
             taken = run.receive(changed, **kinds)
+            if not taken.accepted:  # digits of the run's id were swapped: it says that it is of another run
+                assert (name, taken.decision.codes[0]) == ("swaps digits", "handoff.foreign")
+                taken = run.receive(changed, discard_foreign=True, **kinds)
             assert taken.accepted
             assert prose(taken.artifact, taken.form) == prose(changed, taken.form)
             sent = run.hand_off("executor", taken.artifact, **kinds)
@@ -104,7 +107,7 @@ def test_no_chain_of_up_to_six_lossy_hops_loses_a_blocker_or_lets_the_action_thr
             artifact = sent.artifact
         assert run.call(tool, {"resource": resource}).decision.codes == ("condition.open",)
         assert not run.finish("done").accepted
-        assert len(run.provenance()) == 1 + 2 * len(names)
+        assert len([h for h in run.provenance() if h.verdict != "reject"]) == 1 + 2 * len(names)
         found = recheck(guard.store.events(run.id), CONTRACT)
         assert found.differences == ()
     assert desk.done == []
@@ -128,8 +131,9 @@ def test_without_the_gate_each_transformer_loses_something_and_the_gate_says_wha
     assert lost["softens the stop"] >= {"status", "edited"}
     assert lost["defers"] >= {"prerequisite", "edited"}
     assert lost["moves the owner"] >= {"authority", "edited"}
-    assert lost["quotes"] == {*four, "absent"}
-    assert lost["keeps it"] == lost["says it is approved"] == set()
+    assert lost["looks alike"] == {*four, "absent"}
+    # Quoted or joined to one line, it is still proven to be what was sent.
+    assert lost["keeps it"] == lost["says it is approved"] == lost["quotes"] == lost["reflows"] == set()
 
 
 def test_the_record_says_which_hop_lost_what() -> None:

@@ -6,11 +6,13 @@ whatever the words around it say; only an artifact without any block is left to 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from tallystick.handoff.carrier import BOUND, FIELDS, Blocker, Carrier, Resolved, blocker_lines, render, text_lines
-from tallystick.handoff.forms import Block, Form, blocks
+from tallystick.handoff.forms import Block, Form, blocks, traces_in
+from tallystick.handoff.loose import Trace
 from tallystick.view import ConditionRecord, View
 from tallystick.view.fold_shown import EVIDENCE
 
@@ -42,6 +44,73 @@ class Loss:
         return [self.blocker, self.field, self.how]
 
 
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """What an artifact has of another run, whose blockers would bind nobody where it is taken.
+
+    Attributes:
+        run: the run it names.
+        carrier: digest of the data it states, "" where it states none that can be read.
+        blockers: ids of the blockers it states.
+    """
+
+    run: str
+    carrier: str
+    blockers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """What a run knows of other runs: whose blockers it raised again, and what its host said binds nothing here.
+
+    Attributes:
+        run: the run; contract: SHA-256 of its contract.
+        related: the runs whose blockers it took over.
+        taken: [run, event] of each blocker it took over; a condition of the contract has its id beside it.
+        discarded: [run, digest of the carrier] of each block its host discarded.
+    """
+
+    run: str
+    contract: str
+    related: frozenset[str]
+    taken: frozenset[tuple[str, ...]]
+    discarded: frozenset[tuple[str, str]]
+
+    def has(self, said: Trace) -> bool:
+        """Return whether nothing is lost here where this piece of another run's block is taken out."""
+        carrier = said.carrier
+        if said.run == self.run or (said.run, carrier.digest() if carrier is not None else "") in self.discarded:
+            return True
+        # What cannot be read of a run whose blockers were taken over is one more summary of it.
+        return said.run in self.related and (carrier is None or all(self._took(said.run, b) for b in carrier.blockers))
+
+    def _took(self, run: str, blocker: Blocker) -> bool:
+        if blocker.standing and blocker.event == self.contract:
+            return True  # the same contract: its gates hold it here too
+        return origin_of(run, blocker) in self.taken
+
+
+def origin_of(run: str, blocker: Blocker) -> tuple[str, ...]:
+    """Return what a blocker taken over from a run keeps of where it is from."""
+    return (run, blocker.event, blocker.id, *blocker.entity) if blocker.standing else (run, blocker.event)
+
+
+def held_by(view: View) -> Held:
+    """Return what a record knows of other runs."""
+    taken = frozenset(
+        tuple(r.body.origin or ()) for several in view.index.conditions_by_id.values() for r in several if r.body.origin
+    )
+    parent = view.started.parent if view.started is not None else None
+    sources = {body.source for _, _, body in view.transfers if body.source}
+    return Held(
+        run=view.run,
+        contract=view.contract.sha256,
+        related=frozenset({*(origin[0] for origin in taken), *sources, *([parent] if parent else [])}),
+        taken=taken,
+        discarded=frozenset((run, said) for _, _, body in view.transfers for run, said in body.discarded or ()),
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
     """What a receiver finds.
@@ -51,12 +120,14 @@ class Compared:
         losses: field by field, for every open blocker.
         carried: ids of the open blockers that arrived whole.
         left: obligations it says are left, where a block could be read; None otherwise.
+        foreign: what it has of other runs that whoever takes it does not hold.
     """
 
     state: State
     losses: tuple[Loss, ...]
     carried: tuple[str, ...]
     left: tuple[str, ...] | None = None
+    foreign: tuple[Foreign, ...] = ()
 
     @property
     def preserved(self) -> bool | None:
@@ -69,18 +140,37 @@ def preserved(state: State, losses: tuple[Loss, ...]) -> bool | None:
     return None if state == "absent" else state == "complete" or (state == "stale" and not losses)
 
 
-def compare(artifact: Any, form: Form, expected: Carrier, view: View | None = None) -> Compared:
+def compare(
+    artifact: Any, form: Form, expected: Carrier, view: View | None = None, held: Held | None = None
+) -> Compared:
     """Return how the blocks of an artifact stand against `expected`, the carrier of the record as it is now.
 
     With the record's `view`, what a block says of an earlier point is held to the record too: its head, what was open
     then, and the events it says ended a blocker.
+
+    Args:
+        artifact: as for `transfer`.
+        form: its form.
+        expected: the carrier of the record.
+        view: the record.
+        held: what whoever takes it knows of other runs (`held_by`); by default, what `view` knows.
     """
     found = blocks(artifact, form)
+    loose = traces_in(artifact, form)
+    strange = [said for said in (*(s for b in found for s in b.said), *loose) if said.run not in ("", expected.run)]
+    knows = held if held is not None else held_by(view) if view is not None and strange else None
+    foreign = _foreign(said for said in strange if knows is None or not knows.has(said))
     if not found:
         losses = tuple(Loss(blocker=b.id, field=f, how="missing") for b in expected.blockers for f in FIELDS)
-        return Compared(state="absent", losses=losses, carried=())
+        # Marks of a block that prove nothing are what is left of one: not the same as never having had one.
+        torn = any(said.run in ("", expected.run) for said in loose)
+        return Compared(
+            state="edited" if torn else "foreign" if foreign else "absent", losses=losses, carried=(), foreign=foreign
+        )
     judged = [(_state(block, expected, view), block) for block in found]
     state, block = max(judged, key=lambda one: _WORST.index(one[0]))
+    if foreign and _WORST.index(state) < _WORST.index("foreign"):
+        state = "foreign"
     losses = _losses(block, state, expected)
     lost = {loss.blocker for loss in losses}
     whole = block.whole and state not in ("foreign", "edited", "partial")
@@ -90,12 +180,24 @@ def compare(artifact: Any, form: Form, expected: Carrier, view: View | None = No
         # A partial or edited block is lost blocker status: what is left of it carries nothing.
         carried=tuple(b.id for b in expected.blockers if b.id not in lost) if whole else (),
         left=tuple(block.carrier.left) if whole and block.carrier is not None else None,
+        foreign=foreign,
     )
+
+
+def _foreign(strange: Iterable[Trace]) -> tuple[Foreign, ...]:
+    found: dict[tuple[str, str], Foreign] = {}
+    for said in strange:
+        name = said.carrier.digest() if said.carrier is not None else ""
+        names = tuple(b.id for b in said.carrier.blockers) if said.carrier is not None else ()
+        found.setdefault((said.run, name), Foreign(said.run, name, names))
+    return tuple(found.values())
 
 
 def _state(block: Block, expected: Carrier, view: View | None) -> State:
     carrier = block.carrier
     if carrier is None:
+        if any(said.run != expected.run for said in block.said):
+            return "foreign"
         return "partial" if _known(block.lines, expected) else "edited"
     if carrier.run != expected.run:
         return "foreign"

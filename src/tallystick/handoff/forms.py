@@ -3,7 +3,8 @@
 Author's prose is what is left when the block is taken out, byte for byte. A line belongs to a block if, blanks around
 it aside, it has the form of a line of a rendering or of the start of one; a message that holds nothing else, and a
 ticket's member `tallystick`, do too. A line that goes on after what a rendering has there (joined lines, a link) is an
-author's.
+author's. So does what is no longer on lines of its own (quoted, joined) where it is proven to be a whole rendering
+(`loose`).
 Everything here only takes such places out and puts one rendering in; nothing else is ever written.
 """
 
@@ -17,6 +18,7 @@ from typing import Any, Final, Literal, get_args
 
 from tallystick.errors import InputError
 from tallystick.handoff.carrier import BEGIN, JSON, OWN, VERSION, Carrier, carrier_from, end_line, render, text_lines
+from tallystick.handoff.loose import Span, Trace, cut, everything, parsed, spans, traces, unescaped
 from tallystick.model import jsontext
 
 Form = Literal["text", "markdown", "messages", "ticket", "ticket-text"]
@@ -38,12 +40,25 @@ _TORN: Final = (BEGIN, JSON, f"{OWN} {VERSION} end ")
 class Block:
     """One block as found: its lines without blanks around them, and the typed data it states, if it can be read.
 
-    `whole`: the lines are exactly the rendering of `carrier`.
+    `whole`: the lines are exactly the rendering of `carrier`. `named`: the run its data names, where it is no carrier.
     """
 
     lines: tuple[str, ...]
     carrier: Carrier | None
     whole: bool
+    named: str = ""
+
+    @property
+    def said(self) -> tuple[Trace, ...]:
+        """The runs it names, with what it states of each: more than one where pieces of several blocks were mixed."""
+        if self.whole and self.carrier is not None:
+            return (Trace(self.carrier.run, self.carrier),)
+        found = {trace.run: trace for trace in traces("\n".join(self.lines)) if trace.run}
+        if self.carrier is not None:
+            found[self.carrier.run] = Trace(self.carrier.run, self.carrier)
+        elif self.named:
+            found.setdefault(self.named, Trace(self.named))
+        return tuple(found.values())
 
 
 def form_of(artifact: object, form: str | None = None) -> Form:
@@ -94,6 +109,13 @@ def blocks(artifact: Any, form: Form) -> tuple[Block, ...]:
     return () if member is None else (_in_member(member),)
 
 
+def traces_in(artifact: Any, form: Form) -> tuple[Trace, ...]:
+    """Return what else in an artifact has the marks of a block and proves nothing, anywhere in it."""
+    if form == "ticket-text":
+        return traces(jsontext.loads(prose(artifact, form)))
+    return traces(prose(artifact, form)) if _may_hold(artifact) else ()
+
+
 def prose(artifact: Any, form: Form) -> Any:
     """Return the artifact without any block: what its author wrote."""
     return _replaced(artifact, form, None)
@@ -132,39 +154,55 @@ def _lines(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
+def _may_hold(artifact: Any) -> bool:
+    """Whether the name of the library is anywhere in it: where it is not, nothing needs a closer look."""
+    return any("tallystick" in text.casefold() for text in everything(artifact) if isinstance(text, str))
+
+
+def _loose(text: str) -> tuple[Span, ...]:
+    """Return the proven blocks that are not made of lines of their own."""
+    return tuple(s for s in spans(text) if not all(own(line) for line in _lines(text[s.start : s.end]) if line.strip()))
+
+
 def _in_text(text: str) -> tuple[Block, ...]:
     groups: list[list[str]] = []
     if OWN not in text:
         return ()
+    loose = _loose(text)
+    text = cut(text, loose)
+    proven = tuple(Block(render(span.carrier), span.carrier, whole=True) for span in loose)
     for line in _lines(text):
         if own(line):
             bare = line.strip(_SPACE)
             if bare == BEGIN or not groups:
                 groups.append([])
             groups[-1].append(bare)
-    return tuple(_block(tuple(group)) for group in groups)
+    return (*proven, *(_block(tuple(group)) for group in groups))
 
 
 def _block(lines: tuple[str, ...]) -> Block:
+    found = _as_it_stands(lines)
+    if found.whole:
+        return found
+    again = _as_it_stands(tuple(map(unescaped, lines)))  # an escaper's work, proven by what comes of undoing it
+    return again if again.whole else found
+
+
+def _as_it_stands(lines: tuple[str, ...]) -> Block:
     typed = [line for line in lines if line.startswith(JSON)]
-    carrier = _parsed(typed[0][len(JSON) :]) if len(typed) == 1 else None
+    carrier = parsed(typed[0][len(JSON) :]) if len(typed) == 1 else None
     return Block(lines, carrier, carrier is not None and lines == render(carrier))
-
-
-def _parsed(text: str) -> Carrier | None:
-    try:
-        return carrier_from(jsontext.loads(text))
-    except InputError:
-        return None
 
 
 def _in_member(member: Any) -> Block:
     inside: Mapping[str, Any] = member if isinstance(member, Mapping) else {}
     text = inside.get("text")
     lines = tuple(t for t in text if isinstance(t, str)) if isinstance(text, (list, tuple)) else ()
-    carrier = carrier_from(dict(inside["carrier"])) if isinstance(inside.get("carrier"), Mapping) else None
+    typed = inside.get("carrier")
+    carrier = carrier_from(dict(typed)) if isinstance(typed, Mapping) else None
     whole = carrier is not None and dict(inside) == _held(carrier)
-    return Block(lines, carrier, whole)
+    named = typed.get("run") if isinstance(typed, Mapping) else None
+    return Block(lines, carrier, whole, named if isinstance(named, str) else "")
 
 
 def _texts(message: Mapping[str, Any]) -> tuple[str, ...]:
@@ -214,7 +252,7 @@ def _indented(lines: Sequence[str], form: Form) -> str:
 def _text_with(text: str, block: str | None, form: Form = "text") -> str:
     out: list[str] = []
     placed = block is None
-    for line in _lines(text):
+    for line in _lines(cut(text, _loose(text))):
         if not own(line):
             out.append(line)
         elif not placed:
@@ -233,7 +271,7 @@ def _messages_with(messages: Sequence[Mapping[str, Any]], carrier: Carrier | Non
     out: list[Any] = []
     for message in messages:
         texts = _texts(message)
-        if not any(own(line) for text in texts for line in _lines(text)):
+        if not any(map(_has, texts)):
             out.append(message)
         elif set(message) <= _BARE and not any(map(_left, texts)) and _only_text(message):
             if block is not None:  # a message that is nothing but a block
@@ -254,6 +292,10 @@ def _leads(message: Mapping[str, Any]) -> bool:
     return isinstance(role, str) and role in _FIRST
 
 
+def _has(text: str) -> bool:
+    return OWN in text and (any(own(line) for line in _lines(text)) or bool(_loose(text)))
+
+
 def _left(text: str) -> str:
     return _text_with(text, None)
 
@@ -267,7 +309,7 @@ def _message_with(message: Mapping[str, Any], block: str | None) -> dict[str, An
     left = [block]
 
     def put(text: str) -> str:
-        if not any(own(line) for line in _lines(text)):
+        if not _has(text):
             return text
         new, left[0] = _text_with(text, left[0]), None
         return new

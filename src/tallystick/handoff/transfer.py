@@ -7,25 +7,28 @@ is done once. Source: deterministic repair, and the precedence of a complete blo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal
 
 from tallystick.contracts.types import Contract
+from tallystick.errors import InputError
 from tallystick.gates.handoff import may_hand_off
 from tallystick.handoff.carrier import Carrier, carrier_of
-from tallystick.handoff.compare import Compared, Loss, State, compare, preserved
+from tallystick.handoff.compare import Compared, Foreign, Held, Loss, State, compare, held_by, preserved
 from tallystick.handoff.forms import Form, form_of, prose_text, with_block
 from tallystick.model.decision import Decision, Reason, Verdict
+from tallystick.model.plaintext import printable
 from tallystick.model.proposal import Handoff
 from tallystick.view import View
 
 Answer = Literal["accept", "repaired", "reject"]
+FOREIGN: Final = "handoff.foreign"
 _SAYS: Final[dict[State, tuple[str, str]]] = {
     "absent": ("handoff.absent", "it carries no block of the record"),
     "partial": ("handoff.partial", "part of its carrier block is gone"),
     "edited": ("handoff.edited", "its carrier block was changed, or says what the record does not"),
-    "foreign": ("handoff.foreign", "its carrier block is of another run"),
+    "foreign": (FOREIGN, "its carrier block is of another run"),
     "stale": ("handoff.stale", "its carrier block is older than what the record says now"),
 }
 
@@ -41,6 +44,7 @@ class Transfer:
         losses: field by field, of every open blocker.
         artifact: what to pass on; after a repair with the block in it, after a rejection as it was given.
         carrier: what the record says has to travel.
+        foreign: what it had of other runs whose blockers nobody here holds. It is rejected for it, or was discarded.
     """
 
     verdict: Answer
@@ -50,6 +54,7 @@ class Transfer:
     artifact: Any
     form: Form
     carrier: Carrier
+    foreign: tuple[Foreign, ...] = ()
 
     @property
     def accepted(self) -> bool:
@@ -76,6 +81,9 @@ class Transfer:
                 {"blocker": loss.blocker, "field": loss.field, "how": loss.how, "found": loss.found}
                 for loss in self.losses
             ],
+            "foreign": [
+                {"run": f.run, "carrier": f.carrier or None, "blockers": list(f.blockers)} for f in self.foreign
+            ],
             "carrier": self.carrier.to_json(),
             "carrier_sha256": self.carrier.digest(),
             "decision": self.decision.to_json(),
@@ -93,8 +101,13 @@ def transfer(
     residual: Iterable[str] | None = None,
     repair: bool = True,
     role: str = "system",
+    discard_foreign: bool = False,
+    held: Held | None = None,
 ) -> Transfer:
     """Judge an artifact against the record, and repair it where it does not carry what the record says. Pure.
+
+    One with a block of another run whose blockers are not held here is rejected, whatever repair could do: taken out,
+    its blockers would bind nobody.
 
     Args:
         view: the record.
@@ -106,41 +119,47 @@ def transfer(
         residual: obligations the sender says are left, where it says so beside the artifact; checked, never repaired.
         repair: False rejects where something was lost.
         role: role of the message that carries the block, where the artifact is a list of messages.
+        discard_foreign: the caller says that blocks of other runs in it bind nothing here.
+        held: what whoever takes it knows of other runs, where that is another record than `view`.
 
     Raises:
         InputError: the artifact has not the form named, or none that is known.
+    """
+    known = form_of(artifact, form)
+    expected = carrier_of(view, contract, now)
+    found = compare(artifact, known, expected, view, held)
+    foreign = found.foreign
+    if discard_foreign and foreign:
+        held = held if held is not None else held_by(view)
+        held = replace(held, discarded=held.discarded | {(f.run, f.carrier) for f in foreign})
+        found = compare(artifact, known, expected, view, held)
+    said = tuple(residual) if residual is not None else None
+    given = _judged(view, contract, artifact, known, found, expected, said, now, to)
+    answer: Answer = "accept" if given.verdict is Verdict.ACCEPT else "reject"
+    passed = artifact
+    if answer == "reject" and repair and not found.foreign:
+        whole = with_block(artifact, known, expected, role=role)
+        again = compare(whole, known, expected, view, held)
+        if _judged(view, contract, whole, known, again, expected, said, now, to).verdict is Verdict.ACCEPT:
+            answer, passed = "repaired", whole
+    return Transfer(verdict=answer, decision=given, state=found.state, losses=found.losses, artifact=passed, form=known,
+                    carrier=expected, foreign=foreign)  # fmt: skip
+
+
+def repair(view: View, contract: Contract, artifact: Any, *, form: str | None = None, role: str = "system",
+           now: datetime | None = None, discard_foreign: bool = False) -> Any:  # fmt: skip
+    """Return the artifact with exactly the record's block; an artifact that has it already comes back as it is.
+
+    Raises:
+        InputError: the artifact has not the form named, or none that is known; or it has a block of another run whose
+            blockers the record does not hold, and `discard_foreign` does not say that they bind nothing.
     """
     known = form_of(artifact, form)
     expected = carrier_of(view, contract, now)
     found = compare(artifact, known, expected, view)
-    said = tuple(residual) if residual is not None else None
-    given = _judged(view, contract, artifact, known, found, expected, said, now, to)
-    if given.verdict is Verdict.ACCEPT:
-        return Transfer(verdict="accept", decision=given, state=found.state, losses=found.losses, artifact=artifact,
-                        form=known, carrier=expected)  # fmt: skip
-    if repair:
-        whole = with_block(artifact, known, expected, role=role)
-        again = compare(whole, known, expected, view)
-        after = _judged(view, contract, whole, known, again, expected, said, now, to)
-        if after.verdict is Verdict.ACCEPT:
-            return Transfer(verdict="repaired", decision=given, state=found.state, losses=found.losses,
-                            artifact=whole, form=known, carrier=expected)  # fmt: skip
-    return Transfer(verdict="reject", decision=given, state=found.state, losses=found.losses, artifact=artifact,
-                    form=known, carrier=expected)  # fmt: skip
-
-
-def repair(view: View, contract: Contract, artifact: Any, *, form: str | None = None, role: str = "system",
-           now: datetime | None = None) -> Any:  # fmt: skip
-    """Return the artifact with exactly the record's block; an artifact that has it already comes back as it is.
-
-    Raises:
-        InputError: the artifact has not the form named, or none that is known.
-    """
-    known = form_of(artifact, form)
-    expected = carrier_of(view, contract, now)
-    if compare(artifact, known, expected, view).state == "complete":
-        return artifact
-    return with_block(artifact, known, expected, role=role)
+    if found.foreign and not discard_foreign:
+        raise InputError(_of_others(found.foreign[0]), where="artifact", fix=_TAKE)
+    return artifact if found.state == "complete" else with_block(artifact, known, expected, role=role)
 
 
 def _judged(view: View, contract: Contract, artifact: Any, form: Form, found: Compared, expected: Carrier,
@@ -159,15 +178,33 @@ def _judged(view: View, contract: Contract, artifact: Any, form: Form, found: Co
     )  # fmt: skip
 
 
+_TAKE: Final = (
+    "`receive(artifact, source=…)` with the run it comes from, which raises here what is open there; or "
+    "`discard_foreign=True`, which says that it binds nothing here"
+)
+
+
+def _of_others(foreign: Foreign) -> str:
+    names = ", ".join(f"`{printable(name)}`" for name in foreign.blockers[:10])
+    rest = f" and {len(foreign.blockers) - 10} more" if len(foreign.blockers) > 10 else ""
+    return f"it has a block of run `{printable(foreign.run)}`, which " + (
+        f"states blockers that nobody here holds: {names}{rest}"
+        if names
+        else "may have blockers that nobody here holds"
+    )
+
+
 def _reasons(found: Compared, *, needed: bool) -> Iterator[Reason]:
+    for one in found.foreign:
+        yield Reason(code=FOREIGN, message=_of_others(one), where=one.run, reverses=_TAKE)
     if found.state == "complete" or (found.state == "absent" and not needed):
         return  # nothing has to travel, and nothing does
     code, text = _SAYS[found.state]
+    whole = "the block of the record as it is now, whole and unchanged"
     by: dict[str, list[str]] = {}
     for loss in found.losses:
         by.setdefault(loss.blocker, []).append(f"{loss.field} {loss.how}")
     for name, fields in by.items():
-        yield Reason(code=code, message=f"{text}: `{name}`: {', '.join(fields)}", where=name,
-                     reverses="the block of the record as it is now, whole and unchanged")  # fmt: skip
-    if not by:
-        yield Reason(code=code, message=text, reverses="the block of the record as it is now, whole and unchanged")
+        yield Reason(code=code, message=f"{text}: `{name}`: {', '.join(fields)}", where=name, reverses=whole)
+    if not by and not (found.foreign and code == FOREIGN):
+        yield Reason(code=code, message=text, reverses=whole)

@@ -361,6 +361,9 @@ class Transferred(Body, frozen=True, kw_only=True):
     role: str = "system"  # role of the message that carries the block, among messages
     source: str = ""  # the run whose record it was compared with, where that is not this one
     now: str = ""
+    discarded: list[list[str]] | msgspec.UnsetType = msgspec.UNSET
+    """Blocks of other runs that the host said bind nothing here: [run, digest of the carrier, or ""] each; unset where
+    the host said nothing of the kind."""
 
 
 class Handed(Transferred, frozen=True, kw_only=True, tag="handoff.sent"):

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
+from msgspec import UNSET
+
 from tallystick.contracts.types import Contract
 from tallystick.errors import InputError
 from tallystick.gates.undone import standing_blockers
 from tallystick.handoff import Blocker, carrier_of
 from tallystick.handoff.carrier import raised_blocker
+from tallystick.handoff.compare import origin_of
 from tallystick.model import jsontext
 from tallystick.model.events import Lifted, Raised
 from tallystick.model.pointer import split
@@ -186,36 +190,62 @@ def lift_expired(journal: Journal) -> None:
             journal.append(body, RUNTIME, durable=False, at=stamp(now))
 
 
-def take_over(journal: Journal, source: View, blockers: Iterable[Blocker] | None = None) -> tuple[str, ...]:
+def handed_down(source: View, contract_sha256: str, now: datetime) -> tuple[Raised, ...]:
+    """Return what is open in a record, as a run that takes work from it raises it again.
+
+    Conditions of the source's contract too, where the run that takes it has another one and would not know them. As at
+    `now`: an approval that is over binds nobody to anything, and what it satisfied is open again.
+    """
+    found = [(raised_blocker(r), r.body) for r in source.raised if source.binds(r, now)]
+    down = [_again(source.run, blocker, body) for blocker, body in found]
+    if source.contract.sha256 != contract_sha256:
+        down.extend(
+            _again(source.run, b, None) for b in carrier_of(source, source.contract, now).blockers if b.standing
+        )
+    return tuple(down)
+
+
+def _again(run: str, one: Blocker, body: Raised | None) -> Raised:
+    return Raised(
+        id=one.id, removes=list(one.removes), scope=[list(p) for p in one.scope], entity=list(one.entity),
+        status=one.status, prerequisite=one.prerequisite, authority=one.authority, fallback=one.fallback,
+        operation=body.operation if body is not None else None, by=f"run {run}",
+        expires=body.expires if body is not None else UNSET, until=body.until if body is not None else UNSET,
+        origin=list(origin_of(run, one)),
+    )  # fmt: skip
+
+
+def take_over(
+    journal: Journal, source: View | Iterable[Raised], blockers: Iterable[Blocker] | None = None
+) -> tuple[str, ...]:
     """Raise here what is open in another run, and return the ids; what was taken over before is not raised again.
+
+    Do it before anything that lets the run go on is recorded: whoever resumes a run that was killed in between has
+    nothing to make up for, and nothing can be called without them.
+
+    Args:
+        journal: the run's; call under its lock.
+        source: the other run's record, or what it hands down (`handed_down`).
+        blockers: only these of its blockers.
 
     Raises:
         LedgerError: the store cannot be written.
     """
-    given = blockers
-    if given is None:
-        # At this instant: an approval that is over binds nobody to anything, and what it satisfied is open again.
-        now = journal.clock()
-        given = [raised_blocker(r) for r in source.raised if source.binds(r, now)]
-    raised = {r.digest: r for r in source.raised}
-    mine = journal.view.conditions
-    have = {tuple(r.body.origin or ()) for several in journal.view.index.conditions_by_id.values() for r in several}
+    if isinstance(source, View):
+        down: Iterable[Raised] = handed_down(source, journal.view.contract.sha256, journal.clock())
+        if blockers is not None:
+            wanted = {origin_of(source.run, one) for one in blockers}
+            down = [one for one in down if tuple(one.origin or ()) in wanted]
+    else:
+        down = source
+    view = journal.view
+    have = {tuple(r.body.origin or ()) for several in view.index.conditions_by_id.values() for r in several}
     taken: list[str] = []
-    for one in given:
-        record = raised.get(one.event)
-        if one.standing or record is None or (source.run, one.event) in have:
+    for one in down:
+        if tuple(one.origin or ()) in have:
             continue
-        body = record.body
-        name = one.id if one.id not in mine else f"{source.run}/{one.id}"
-        journal.append(
-            Raised(
-                id=name, removes=list(body.removes), scope=[list(p) for p in body.scope], entity=list(body.entity),
-                status=body.status, prerequisite=body.prerequisite, authority=body.authority, fallback=body.fallback,
-                operation=body.operation, by=f"run {source.run}", expires=body.expires, until=body.until,
-                origin=[source.run, one.event],
-            ),
-            RUNTIME,
-            durable=True,
-        )  # fmt: skip
+        # Not under the name of one that is here: the two are lifted apart.
+        name = one.id if one.id not in view.conditions else f"{(one.origin or [''])[0]}/{one.id}"
+        journal.append(msgspec.structs.replace(one, id=name), RUNTIME, durable=True)
         taken.append(name)
     return tuple(taken)

@@ -22,15 +22,16 @@ from tallystick.ledger.memory import MemoryStore
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
 from tallystick.model.canonical import digest
-from tallystick.model.events import SEMANTICS, Started, Tenure
+from tallystick.model.events import SEMANTICS, Raised, Started, Tenure
 from tallystick.progress import Encoding
-from tallystick.runtime.blocking import take_over
+from tallystick.runtime.blocking import handed_down, take_over
 from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.controls import Control, controls_in
 from tallystick.runtime.heartbeat import Heartbeat
 from tallystick.runtime.journal import RUNTIME, Clock, Journal
 from tallystick.runtime.known import count_in, seconds_in, tools_in, typed
 from tallystick.runtime.metrics import report_counter
+from tallystick.runtime.principals import view_of
 from tallystick.runtime.run import Run
 from tallystick.runtime.secrets import run_key
 from tallystick.runtime.standing import encoding_in
@@ -294,9 +295,10 @@ class Guard:
             if parent is not None and not parent.note_child(name, "open"):
                 raise InputError("the parent run has ended, or its record cannot be continued", where=parent.id)
             journal.append(body, RUNTIME, durable=True)
-            journal.append(Tenure(epoch=lease.epoch, holder=self.holder), RUNTIME, durable=True)
             if parent is not None:  # what blocks the parent blocks whoever it hands the work to
-                take_over(journal, parent.view)
+                take_over(journal, parent.still(lambda view: handed_down(view, self.contract.sha256, self.clock())))
+            # Last: a record without any tenure is of a start that was cut short, and `resume` goes on with it.
+            journal.append(Tenure(epoch=lease.epoch, holder=self.holder), RUNTIME, durable=True)
         except BaseException:
             self.store.release(lease)
             raise
@@ -340,6 +342,8 @@ class Guard:
             if journal.view.ended is not None:
                 raise InputError(f"the run `{run_id}` has ended: {journal.view.ended.status}", fix="start a new run")
             key = run_key(self.store, run_id, contract)
+            if first.event.body.parent is not None and not journal.view.epoch:
+                take_over(journal, self._handed_down(first.event.body.parent, parent, contract))
             journal.append(Tenure(epoch=lease.epoch, holder=self.holder, forced=force), RUNTIME, durable=True)
             # Whoever was finishing the rest is gone; what it left under way is in doubt, and its contract is not used
             # again: another successor gets a fresh one.
@@ -348,6 +352,23 @@ class Guard:
             self.store.release(lease)
             raise
         return self._made(journal, contract, bounds, key, parent)
+
+    def _handed_down(self, name: str, parent: Run | None, contract: Contract) -> tuple[Raised, ...]:
+        """Return what a child whose start was cut short takes over before anything else.
+
+        Raises:
+            InputError: the parent's record is not to be had; without it nobody knows what blocks the child.
+        """
+        if parent is not None and parent.id == name:
+            return parent.still(lambda view: handed_down(view, contract.sha256, self.clock()))
+        if not self.store.head(name).seq:
+            raise InputError(
+                f"its start was cut short, and the record of its parent `{name}`, whose blockers it takes over, is not "
+                "in this ledger",
+                where="resume",
+                fix="`resume(..., parent=…)` with the parent run",
+            )
+        return handed_down(view_of(self.store, name), contract.sha256, self.clock())
 
     def close(self) -> None:
         """Close the ledger this guard opened. Runs must have been left before."""

@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from tallystick.contracts.types import Contract
 from tallystick.errors import InputError
-from tallystick.handoff import Carrier, Transfer, carrier_of, form_of, transfer
+from tallystick.handoff import Carrier, Held, Transfer, carrier_of, form_of, held_by, transfer
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
 from tallystick.model import jsontext
-from tallystick.model.events import Blob, Handed, Received, Transferred, blob
-from tallystick.runtime.blocking import BlockerStanding, blockers_of, take_over
+from tallystick.model.events import Blob, Handed, Raised, Received, Transferred, blob
+from tallystick.runtime.blocking import BlockerStanding, blockers_of, handed_down, take_over
 from tallystick.runtime.drivers import Steps, Write
-from tallystick.runtime.journal import RUNTIME, Journal, stamp
+from tallystick.runtime.journal import RUNTIME, stamp
 from tallystick.runtime.known import names_in, text_of, typed
 from tallystick.runtime.principals import view_of
 from tallystick.runtime.statements import Statements
@@ -85,6 +86,7 @@ class Handing(Statements):
         residual: Iterable[str] | None = None,
         repair: bool = True,
         role: str = "system",
+        discard_foreign: bool = False,
     ) -> Transfer:
         """Pass an artifact on: judge it against the record, put the block in where something is lost, and record it.
 
@@ -99,17 +101,16 @@ class Handing(Statements):
             residual: ids of the obligations the sender says are left, where it says so beside the artifact.
             repair: False rejects where something is lost.
             role: role of the message that carries the block, among messages.
+            discard_foreign: as for `receive`.
 
         Raises:
             InputError: an artifact of no known form, or the run has ended. LedgerError: it cannot be recorded.
         """
         self._checked(to, sender, role)
-        left = None if residual is None else _ids(residual)
+        asked = _Asked(to, sender, form, None if residual is None else _ids(residual), repair, role, discard_foreign)
         with self._journal.lock:
             self._open()
-            return self._pass(
-                Handed, artifact, to=to, sender=sender, form=form, residual=left, repair=repair, role=role
-            )
+            return self._pass(Handed, artifact, asked)
 
     def receive(
         self,
@@ -120,9 +121,13 @@ class Handing(Statements):
         form: str | None = None,
         repair: bool = True,
         role: str = "system",
-        source: Run | None = None,
+        source: Run | View | str | None = None,
+        discard_foreign: bool = False,
     ) -> Transfer:
         """Take an artifact: compare its block with the ledger, repair what is missing, and record what was lost.
+
+        One with a block of a run that is neither this one nor `source` is rejected (`handoff.foreign`): taken as words,
+        its blockers would bind nobody. Where all of them were taken over before, nothing is lost, and it is repaired.
 
         Args:
             artifact: as for `hand_off`.
@@ -131,40 +136,57 @@ class Handing(Statements):
             form: as for `hand_off`.
             repair: False rejects where something was lost.
             role: as for `hand_off`.
-            source: the run it comes from, where that is another one: it is compared with that run's record, and what is
-                open there is raised here, whatever of it the artifact still says.
+            source: the run it comes from, where that is another one: the run, its view, or its id in this run's ledger.
+                The artifact is compared with that run's record, and what is open there is raised here first, whatever
+                of it the artifact still says and whether it is taken or not.
+            discard_foreign: say that the blockers of other runs it speaks of bind nothing here. It is recorded, and
+                holds in this run for these very blocks; of pieces that cannot be read, for those of the same run.
 
         Raises:
-            InputError: an artifact of no known form, or the run has ended. LedgerError: it cannot be recorded.
+            InputError: an artifact of no known form, no such source, or the run has ended. LedgerError: it cannot be
+                recorded.
         """
         self._checked(to, sender, role)
-        if source is not None and not isinstance(source, Handing):
-            raise InputError(f"a {type(source).__name__} is no run", where="receive: source", fix="the run it is from")
-        with self._journal.lock:
-            self._open()
-            if source is None or source.view.run == self._journal.run:
-                found = self._pass(
-                    Received, artifact, to=to, sender=sender, form=form, residual=None, repair=repair, role=role
-                )
+        asked = _Asked(to, sender, form, None, repair, role, discard_foreign)
+        other = self._source(source)
+        if other is None:
+            with self._journal.lock:
+                self._open()
+                found = self._pass(Received, artifact, asked)
                 self._took(found)
                 return found
-            now = self._journal.clock()
-            found = transfer(
-                source.view, source.contract, artifact, now=now, form=form, to=to, repair=repair, role=role
-            )
-            self._record(Received, artifact, found, to, sender, None, now, repair, role, source.view.run)
-            take_over(self._journal, source.view)
+        with self._journal.lock:
+            self._open()
+            held, now = held_by(self._journal.view), self._journal.clock()
+
+        def look(view: View) -> tuple[Transfer, tuple[Raised, ...], str]:
+            judged = self._judged(view, view.contract, artifact, asked, now, held)
+            return judged, handed_down(view, self._contract.sha256, now), view.run
+
+        # Never under both locks: two runs may take from each other at once.
+        found, down, name = look(other) if isinstance(other, View) else other.still(look)
+        with self._journal.lock:
+            self._open()
+            body = self._body(Received, artifact, found, asked, now, name)
+            take_over(self._journal, down)  # before the artifact is taken: no kill can come between it and what binds
+            self._journal.append(body, RUNTIME, durable=True, at=stamp(self._journal.clock()))
             self._took(found)
             return found
 
     def compact(
-        self, artifact: Any, *, form: str | None = None, to: str = "compaction", role: str = "system"
+        self,
+        artifact: Any,
+        *,
+        form: str | None = None,
+        to: str = "compaction",
+        role: str = "system",
+        discard_foreign: bool = False,
     ) -> Transfer:
         """Pass what is left of a conversation across a compaction: a summary, or the messages that stay.
 
         As `hand_off`; call it where a context is summarised or cut, and go on with `Transfer.artifact`.
         """
-        return self.hand_off(to, artifact, sender="agent", form=form, role=role)
+        return self.hand_off(to, artifact, sender="agent", form=form, role=role, discard_foreign=discard_foreign)
 
     async def ahand_off(self, to: str, artifact: Any, **options: Any) -> Transfer:
         """As `hand_off`, without blocking the event loop."""
@@ -186,6 +208,11 @@ class Handing(Statements):
                 self._calls.catch_up()
             return blockers_of(self._journal.view, self._contract, self._journal.clock())
 
+    def still(self, look: Callable[[View], T]) -> T:
+        """Return what `look` sees in the record while nothing is added. For the runtime: one run takes from another."""
+        with self._journal.lock:
+            return look(self._journal.view)
+
     def provenance(self) -> tuple[Hop, ...]:
         """Return the recorded hops, oldest first: which of them found what lost."""
         with self._journal.lock:
@@ -203,56 +230,71 @@ class Handing(Statements):
             raise InputError("the run has ended, or its record cannot be continued", where=f"run `{self._journal.run}`")
         self._calls.catch_up()
 
-    def _pass(
-        self,
-        kind: type[Handed | Received],
-        artifact: Any,
-        *,
-        to: str,
-        sender: str,
-        form: str | None,
-        residual: tuple[str, ...] | None,
-        repair: bool,
-        role: str,
-    ) -> Transfer:
-        journal = self._journal
-        now = journal.clock()
-        found = transfer(
-            journal.view, self._contract, artifact, now=now, form=form, to=to, residual=residual, repair=repair,
-            role=role,
+    def _source(self, source: object) -> Run | View | None:
+        """Return the other run an artifact comes from; None where it is this one."""
+        if isinstance(source, str):
+            return None if source == self._journal.run else view_of(self._journal.store, source)
+        if source is None or isinstance(source, (Handing, View)):
+            here = source is None or (source.view if isinstance(source, Handing) else source).run == self._journal.run
+            return None if here else source  # type: ignore[return-value]  # a `Handing` is always a `Run`
+        raise InputError(f"a {type(source).__name__} is no run", where="receive: source", fix="the run it is from")
+
+    def _pass(self, kind: type[Handed | Received], artifact: Any, asked: _Asked) -> Transfer:
+        now = self._journal.clock()
+        found = self._judged(self._journal.view, self._contract, artifact, asked, now, None)
+        self._journal.append(
+            self._body(kind, artifact, found, asked, now, ""), RUNTIME, durable=True, at=stamp(now)
         )  # fmt: skip
-        self._record(kind, artifact, found, to, sender, residual, now, repair, role, "")
         return found
+
+    def _judged(
+        self, view: View, contract: Contract, artifact: Any, asked: _Asked, now: datetime, held: Held | None
+    ) -> Transfer:
+        return transfer(
+            view, contract, artifact, now=now, form=asked.form, to=asked.to, residual=asked.residual,
+            repair=asked.repair, role=asked.role, discard_foreign=asked.discard, held=held,
+        )  # fmt: skip
 
     def _took(self, found: Transfer) -> None:
         if found.accepted:
             self._calls.received = (found.artifact, found.form)
 
-    def _record(
+    def _body(
         self,
         kind: type[Handed | Received],
         artifact: Any,
         found: Transfer,
-        to: str,
-        sender: str,
-        residual: tuple[str, ...] | None,
+        asked: _Asked,
         now: datetime,
-        repair: bool,
-        role: str,
         source: str,
-    ) -> None:
-        journal: Journal = self._journal
-        past = journal.view.transfers
-        at = stamp(now)
-        body = kind(
-            to=to, sender=sender, form=found.form, artifact=artifact_blob(artifact, found.form),
+    ) -> Handed | Received:
+        past = self._journal.view.transfers
+        return kind(
+            to=asked.to, sender=asked.sender, form=found.form, artifact=artifact_blob(artifact, found.form),
             delivered_sha256=artifact_blob(found.artifact, found.form).sha256 if found.accepted else "",
-            state=found.state, verdict=found.verdict, repair=repair, decision=found.decision.text(),
+            state=found.state, verdict=found.verdict, repair=asked.repair, decision=found.decision.text(),
             carrier_sha256=found.carrier.digest(), losses=[loss.row() for loss in found.losses],
-            residual=list(residual) if residual is not None else None, hop=len(past) + 1,
-            prev=past[-1][1] if past else "", role=role, source=source, now=at,
+            residual=list(asked.residual) if asked.residual is not None else None, hop=len(past) + 1,
+            prev=past[-1][1] if past else "", role=asked.role, source=source, now=stamp(now),
+            discarded=_discarded(found) if asked.discard else UNSET,
         )  # fmt: skip
-        journal.append(body, RUNTIME, durable=True, at=at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a caller says of a hop."""
+
+    to: str
+    sender: str
+    form: str | None
+    residual: tuple[str, ...] | None
+    repair: bool
+    role: str
+    discard: bool
+
+
+def _discarded(found: Transfer) -> list[list[str]]:
+    return [[one.run, one.carrier] for one in found.foreign]
 
 
 def _ids(given: Iterable[str]) -> tuple[str, ...]:
@@ -310,7 +352,7 @@ def again(view: View, contract: Contract, body: Transferred) -> Transferred | No
         return None
     found = transfer(
         view, contract, artifact_in(body), now=now, form=body.form, to=body.to, residual=body.residual,
-        repair=body.repair, role=body.role,
+        repair=body.repair, role=body.role, discard_foreign=body.discarded is not UNSET,
     )  # fmt: skip
     past = view.transfers
     return msgspec.structs.replace(
@@ -323,6 +365,7 @@ def again(view: View, contract: Contract, body: Transferred) -> Transferred | No
         losses=[loss.row() for loss in found.losses],
         hop=len(past) + 1,
         prev=past[-1][1] if past else "",
+        discarded=_discarded(found) if body.discarded is not UNSET else UNSET,
     )
 
 
