@@ -19,8 +19,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
 from tallystick.contracts.types import Contract, Task
+from tallystick.ledger.store import Store
 from tallystick.runtime.guard import Guard
-from tallystick.runtime.replicas import Fork, Tools
+from tallystick.runtime.replicas import Fork as Fork  # what a surface is written with
+from tallystick.runtime.replicas import Tools as Tools
 from tallystick.runtime.run import Run
 
 START: Final = datetime(2026, 12, 1, 9, tzinfo=UTC)
@@ -120,12 +122,14 @@ class Opened:
         meter: its `tools` are those the run dispatches to. The direct stage calls them past the guard.
         correct: whether the world is now as the task wants it, by the world's own truth. For the evaluator.
         fork: makes a replica of the world as it is now; None where it cannot be forked.
+        store: the ledger, for audits of what was recorded.
     """
 
     run: Run
     meter: Meter
     correct: Callable[[], bool]
     fork: Fork | None = None
+    store: Store | None = None
 
 
 class Frontier(Protocol):
@@ -220,4 +224,4 @@ def opened(
     ):
         replay(run)
         meter.start()
-        yield Opened(run=run, meter=meter, correct=correct, fork=fork)
+        yield Opened(run=run, meter=meter, correct=correct, fork=fork, store=guard.store)
