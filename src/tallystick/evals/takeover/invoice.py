@@ -33,9 +33,9 @@ lost; the books were asked since · several: of several invoices the first is pa
 answer was lost, and nobody has asked the books · finished: nothing remains."""
 PREFIXES: Final[tuple[Prefix, ...]] = get_args(Prefix)
 _WEIGHTS: Final[Mapping[Prefix, int]] = {
-    "confirmed": 4, "paid": 5, "lost": 4, "several": 4, "fresh": 1, "doubt": 1, "finished": 1,
+    "confirmed": 4, "paid": 5, "lost": 4, "several": 4, "fresh": 1, "doubt": 2, "finished": 1,
 }  # fmt: skip
-"""How often each prefix is drawn, of 20: *ours*."""
+"""How often each prefix is drawn, of 21: *ours*."""
 _OPEN: Final = ("I-2", "I-3", "I-5", "I-7", "I-8")
 """The desk's open invoices that nobody has to approve."""
 _LATER: Final[Mapping[str, float]] = {"nested-error": 0.15, "stale-read": 0.15}
@@ -152,9 +152,9 @@ class Episode:
     def _replay(self, run: Run) -> None:
         """Make the prefix: look, let the user confirm, and go as far as the prefix goes."""
         run.says("user", self.request)
-        run.call("list_invoices", {})
         if self.kind == "fresh":
             return
+        run.call("list_invoices", {})
         for n in self.invoices:
             run.call("get_invoice", {"invoice_id": n})
         first = self.invoices[0]

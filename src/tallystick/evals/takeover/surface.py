@@ -21,9 +21,23 @@ from typing import Any, Final, Protocol
 from tallystick.contracts.types import Contract, Task
 from tallystick.ledger.store import Store
 from tallystick.runtime.guard import Guard
-from tallystick.runtime.replicas import Fork as Fork  # what a surface is written with
-from tallystick.runtime.replicas import Tools as Tools
+from tallystick.runtime.replicas import Fork, Tools
 from tallystick.runtime.run import Run
+
+__all__ = [
+    "START",
+    "Dispatch",
+    "Fork",
+    "Frontier",
+    "Gold",
+    "Meter",
+    "Opened",
+    "Proposal",
+    "Surface",
+    "Tools",
+    "Wanted",
+    "opened",
+]
 
 START: Final = datetime(2026, 12, 1, 9, tzinfo=UTC)
 """When every run of the suite starts; its clock goes on by a second a look."""
