@@ -6,11 +6,12 @@ as canonical JSON text. Source: residual completion, sections 3.2 (contract) and
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
 from tallystick.errors import InputError
+from tallystick.model import jsontext
 from tallystick.model.canonical import digest
 
 FROM: Final = "$from"
@@ -202,6 +203,23 @@ class Graph(Frozen, frozen=True, kw_only=True):
     residual: str  # sha256 of the contract it is closed against
     nodes: list[Node] = []
     terminal: Terminal
+
+
+def json_text(value: Any) -> str:
+    """Return the one JSON text a value has here: members sorted, numbers digit for digit as `jsontext` reads them.
+
+    Raises:
+        InputError: not a JSON value.
+    """
+    return jsontext.dumps(_sorted(value))
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    if isinstance(value, (list, tuple)):
+        return [_sorted(item) for item in value]
+    return value
 
 
 def residual_of(text: str) -> Residual:

@@ -92,6 +92,7 @@ class State:
         epoch: newest fencing epoch seen.
         evidence_seq: seq of the last event that can change a verdict; words cannot.
         talk: (who spoke, text) of every word of the user and the agent; nobody speaks for the user but the user's host.
+        heard: (seq, text) of every message of the user that the agent did not write itself.
         transfers: (seq, digest, body) of every artifact handed on or taken, oldest first.
         takeovers: successors' tenures by id, oldest first; `tenure` is the one that is not over, if any.
         children: child run id → (seq, where it stands).
@@ -115,6 +116,7 @@ class State:
         self.orphans: list[ReceiptRecord] = []
         self.said: list[tuple[int, Said]] = []
         self.talk: list[tuple[Literal["user", "agent"], str]] = []
+        self.heard: list[tuple[int, str]] = []
         self.stated: list[tuple[int, Stated]] = []
         self.damage: list[tuple[int, Damage]] = []
         self.refusals: list[tuple[int, Refusal]] = []

@@ -40,6 +40,7 @@ def _said(state: State, body: events.Said, sealed: Sealed) -> None:
     state.said.append((sealed.event.seq, body))
     if body.role == "user" and sealed.event.actor.role != "agent":
         state.talk.append(("user", body.text))
+        state.heard.append((sealed.event.seq, body.text))
     elif body.role in ("assistant", "agent"):
         state.talk.append(("agent", body.text))
 
