@@ -28,7 +28,7 @@ from tallystick.runtime.deficits import deficits
 from tallystick.runtime.drivers import Steps, Write
 from tallystick.runtime.journal import RUNTIME, Journal, stamp
 from tallystick.runtime.outcome import Finish, Status
-from tallystick.runtime.takeover_record import COMPLETE, INTERRUPTED, TENURE, end_tenure
+from tallystick.runtime.takeover_record import COMPLETE, INTERRUPTED, STOP_REFUSED, TENURE, end_tenure
 from tallystick.view.stops import claims_text
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Closing:
         self._bounds = bounds
         self._run = run
         self._left = False
-        self.tenure = ""  # the successor's tenure that proposes to stop, while it does
+        self._stopping = ""  # the successor's tenure whose stop is being decided
 
     # ------------------------------------------------------------------ "I am done"
 
@@ -90,10 +90,12 @@ class Closing:
         *,
         declared_by: str,
         truncated: bool,
+        tenure: str = "",
     ) -> Steps[Finish]:
         """Settle what a status query can settle, ask the stop gate, and end the run if it accepts.
 
-        Claims that are None are read from the text, once the record is as it will be judged.
+        Claims that are None are read from the text, once the record is as it will be judged. `tenure` is the
+        successor's tenure that proposes to stop, if one does.
         """
         given: tuple[Claim, ...] | None = None
         try:
@@ -106,13 +108,14 @@ class Closing:
                 UNREAD, f"the claims cannot be read: {bad.message}", bad.fix or "JSON values", where=where
             )
             unread: Finish = yield Write(
-                lambda: self._decide(text, (), outcome, declared_by=declared_by, truncated=truncated, given=unreadable)
+                lambda: self._decide(text, (), outcome, declared_by=declared_by, truncated=truncated, given=unreadable,
+                                     tenure=tenure)
             )
             return unread
         if self._journal.view.doubts and not truncated:
             yield from self.queries()
         answer: Finish = yield Write(
-            lambda: self._decide(text, given, outcome, declared_by=declared_by, truncated=truncated)
+            lambda: self._decide(text, given, outcome, declared_by=declared_by, truncated=truncated, tenure=tenure)
         )
         return answer
 
@@ -149,6 +152,7 @@ class Closing:
         declared_by: str,
         truncated: bool,
         given: Decision | None = None,
+        tenure: str = "",
     ) -> Finish:
         """Decide and record; `given` is the rejection of claims no gate can be asked about."""
         journal = self._journal
@@ -158,9 +162,10 @@ class Closing:
                 decision = rejection(closed.codes[0], closed.reasons[0].message, closed.reasons[0].reverses)
                 return self._unrecorded(decision, self._calls.status)
             other = journal.view.tenure
-            if other is not None and self.tenure != other.frozen.tenure:
+            if other is not None and tenure != other.frozen.tenure:
                 message = f"`{other.frozen.to}` is finishing this run, and nobody else may end it meanwhile"
                 return self._unrecorded(rejection(TENURE, message, "the end of its tenure", where=other.frozen.tenure))
+            self._stopping = tenure
             try:
                 self._calls.catch_up()
                 self._ask_children()
@@ -199,6 +204,8 @@ class Closing:
                 return self._unrecorded(rejection("ledger.unavailable", message, bad.fix or "a working ledger"))
             except InputError as bad:
                 return self._unrecorded(rejection("stop.unwritable", f"the stop cannot be recorded: {bad.message}", ""))
+            finally:
+                self._stopping = ""
 
     def _unrecorded(self, decision: Decision, status: Status | None = None) -> Finish:
         missing = deficits(self._journal.view, self._contract, decision)
@@ -241,8 +248,10 @@ class Closing:
 
     def _append_end(self, status: Status, outcome: str, reason: str) -> None:
         # A tenure never outlives its run; only its own accepted stop completes it.
-        done = status == "CERTIFIED" and self.tenure != ""
-        end_tenure(self._journal, "complete" if done else "bottom", COMPLETE if done else INTERRUPTED)
+        if status == "CERTIFIED" and self._stopping:
+            end_tenure(self._journal, "complete", COMPLETE)
+        else:
+            end_tenure(self._journal, "bottom", STOP_REFUSED if self._stopping else INTERRUPTED)
         self._journal.append(Ended(status=status, outcome=outcome, reason=reason), RUNTIME, durable=True)
         self._tell_parent(status)
 

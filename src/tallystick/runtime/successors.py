@@ -12,10 +12,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Protocol
 
-from tallystick.contracts import task_text
 from tallystick.contracts.answer_schema import in_words, schema_of
-from tallystick.contracts.types import Contract, Task, Tool
+from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError
+from tallystick.gates.residual.ground import task_inputs
 from tallystick.model import jsontext
 from tallystick.model.decision import Reason
 from tallystick.model.residual import Residual
@@ -166,7 +166,7 @@ def brief_of(
         else {},
         proposal_schema=proposal_schema(),
         evidence=tuple(_evidence(view, e.receipt) for e in residual.receipts),
-        inputs=_inputs(view.task),
+        inputs=task_inputs(view.task),
         transcript=tuple(view.talk),
         feedback=feedback,
         attempt=attempt,
@@ -223,12 +223,6 @@ def _evidence(view: View, receipt: str) -> Mapping[str, Any]:
 
 def _copy(value: Any) -> Any:
     return jsontext.loads(jsontext.dumps(value))
-
-
-def _inputs(task: Task) -> Mapping[str, Any]:
-    """Return the task's inputs in the form the wire has."""
-    written: Mapping[str, Any] = jsontext.loads(task_text(task) or "{}").get("bindings", {})
-    return written
 
 
 def _shown(binding: Any) -> dict[str, Any]:

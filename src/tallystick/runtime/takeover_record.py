@@ -11,6 +11,7 @@ from tallystick.view.records import TakeoverRecord
 
 COMPLETE: Final = "takeover.complete"
 INTERRUPTED: Final = "takeover.interrupted"
+STOP_REFUSED: Final = "takeover.stop_refused"
 TENURE: Final = "takeover.tenure"
 """Code of the runtime's refusal of a write, or of a stop, while a successor's tenure is open."""
 
