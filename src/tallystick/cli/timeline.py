@@ -19,7 +19,8 @@ SHORT: Final = 120
 
 _STYLES: Final[Mapping[str, str]] = {
     "refusal": "yellow", "doubt.settled": "cyan", "condition.raised": "yellow", "approval": "cyan", "damage": "red",
-    "run.ended": "bold", "stop.decided": "bold",
+    "run.ended": "bold", "stop.decided": "bold", "takeover.frozen": "cyan", "takeover.judged": "bold",
+    "takeover.ended": "bold",
 }  # fmt: skip
 
 
@@ -67,9 +68,12 @@ def to_json(line: Line) -> dict[str, Any]:
     """Return the event in full, with its kind and the decision it carries as JSON values."""
     event: dict[str, Any] = msgspec.to_builtins(line.event)
     body = event["body"]
-    if body.get("decision") and isinstance(line.event.body, ev.Refusal | ev.StopDecided | ev.Handed | ev.Received):
+    if body.get("decision") and isinstance(line.event.body, _DECIDED):
         body["decision"] = decision_of(body["decision"]).to_json()
     return event
+
+
+_DECIDED: Final = ev.Refusal | ev.StopDecided | ev.Handed | ev.Received | ev.ResidualJudged
 
 
 def _sentence(body: ev.AnyBody, tools: Mapping[str, str]) -> tuple[str, tuple[Reason, ...]]:
@@ -83,6 +87,11 @@ def _sentence(body: ev.AnyBody, tools: Mapping[str, str]) -> tuple[str, tuple[Re
         decision = decision_of(body.decision)
         verb = "passed to" if isinstance(body, ev.Handed) else "taken by"
         return f"hop {body.hop}: {body.sender}, {verb} {body.to}: block {body.state}, {body.verdict}", decision.reasons
+    if isinstance(body, ev.ResidualJudged):
+        decision = decision_of(body.decision)
+        graph = f", graph {body.graph_sha256[:12]}" if body.graph else ", which closes to no graph"
+        tried = f", {len(body.replica)} calls tried on a replica" if body.replica else ""
+        return f"tenure {body.tenure}, proposal {body.attempt}{graph}{tried}: {decision.verdict}", decision.reasons
     return _plain_sentence(body, tools), ()
 
 
@@ -145,6 +154,21 @@ def _plain_sentence(body: ev.AnyBody, tools: Mapping[str, str]) -> str:  # one r
             return f"operation {body.operation} closed"
         case ev.ChildRun():
             return f"child run {body.child}: {body.status}"
+        case ev.ResidualFrozen():
+            added = f", {len(body.extracted)} owed as extracted" if body.extracted else ""
+            how = body.trigger if body.trigger == "explicit" else f"frontier {body.trigger}"
+            what = f"residual contract {body.residual_sha256[:12]} frozen"
+            return f"tenure {body.tenure}: {what} for {body.to} ({how}){added}"
+        case ev.ResidualStep():
+            what = f"tenure {body.tenure}: {body.node}" + (f" (call {body.call})" if body.call else "")
+            if not body.matched:
+                return f"{what} failed, {body.code}: {_clip(body.why)}"
+            gone = f"; taken back: {', '.join(body.invalidated)}" if body.invalidated else ""
+            return (
+                f"{what} matches its receipt {body.receipt}; discharged: {', '.join(body.discharged) or 'none'}{gone}"
+            )
+        case ev.ResidualEnded():
+            return f"tenure {body.tenure} over: {body.status} ({body.reason}), changes dispatched: {body.writes}"
         case ev.Ended():
             why = ", ".join(part for part in (body.outcome, body.reason) if part)
             return f"run ended: {body.status}{' (' + why + ')' if why else ''}"
