@@ -13,7 +13,7 @@ from tallystick.gates.doubt import why_in_doubt
 from tallystick.gates.duties import open_duties
 from tallystick.gates.owed import open_obligations
 from tallystick.model.decision import Reason
-from tallystick.view import View
+from tallystick.view import ConditionRecord, View
 
 
 def duties_left(view: View, contract: Contract, now: datetime) -> Iterator[Reason]:
@@ -36,14 +36,29 @@ def open_conditions(view: View) -> Iterator[Reason]:
         body = record.body
         if not record.open or not (body.prerequisite or body.fallback or needed.intersection(body.removes)):
             continue
+        who = body.authority or "any principal of the run"
         yield Reason(
             code="condition.open",
-            message=f"`{body.id}` is open: {body.status or 'stop'} until {body.prerequisite or 'it is lifted'}",
-            reverses=f"{body.prerequisite or 'its lifting'}"
-            + (f", or its fallback: {body.fallback}" if body.fallback else ""),
+            message=f"`{body.id}` is open: {body.status or 'stop'} until {body.prerequisite or 'it is lifted'}, "
+            f"decided by {who}",
+            reverses=", or ".join(
+                (
+                    f"a signed event of {who} that resolves it",
+                    *_shown(record),
+                    *([f"its fallback, then left aside: {body.fallback}"] if body.fallback else []),
+                )
+            ),
             where=body.id,
             refs=(record.seq,),
         )
+
+
+def _shown(record: ConditionRecord) -> Iterator[str]:
+    until = record.body.until or []
+    if until:
+        places = ", ".join(f"{place} = {value}" if value else f"{place} still to come" for _, place, value in until)
+        about = f" about {record.body.entity[0]} {record.body.entity[1]}" if len(record.body.entity) == 2 else ""
+        yield f"a receipt of {until[0][0]}{about} that shows {places}"
 
 
 def unsettled(view: View) -> Iterator[Reason]:

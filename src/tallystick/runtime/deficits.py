@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import Any, Final
 
 import msgspec
@@ -134,10 +135,32 @@ def _deficit(view: View, contract: Contract, reason: Reason) -> Deficit:
         code=reason.code,
         where=reason.where,
         message=reason.message,
-        closes=reason.reverses,
-        reads=reads,
+        closes=reason.reverses + (_how_lifted(view, reason.where) if reason.code == "condition.open" else ""),
+        reads=reads or (_shown_by(view, reason.where) if reason.code == "condition.open" else ()),
         call=Read(tool=call.tool, args=jsontext.dumps(call.args)) if call is not None else None,
     )
+
+
+def _how_lifted(view: View, name: str) -> str:
+    """How whoever decides over a blocker says so; an agent can only ask for it."""
+    if name not in view.conditions:
+        return ""
+    return f" (`tallystick approve LEDGER --run {quote(view.run)} --blocker {quote(name)} --key FILE`)"
+
+
+def _shown_by(view: View, name: str) -> tuple[Read, ...]:
+    """Return the read that would show a blocker's prerequisite, where it says of what it has to speak."""
+    record = view.conditions.get(name)
+    until = (record.body.until or []) if record is not None else []
+    tool = view.contract.tools.get(until[0][0]) if until else None
+    if record is None or tool is None or tool.effect != "read":
+        return ()
+    args = {arg: jsontext.loads(value) for arg, value in record.body.scope if arg in tool.args}
+    for expr in tool.target:
+        ref = expr.id.refs[0] if len(expr.id.refs) == 1 else ()
+        if len(record.body.entity) == 2 and expr.kind == record.body.entity[0] and len(ref) == 2 and ref[0] == "args":
+            args[ref[1]] = [record.body.entity[1]] if expr.each else record.body.entity[1]
+    return (Read(tool=tool.name, args=jsontext.dumps(args)),)
 
 
 def _reads(view: View, contract: Contract, slot: Slot) -> tuple[Read, ...]:
