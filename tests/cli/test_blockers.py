@@ -87,6 +87,54 @@ def test_an_artifact_is_compared_with_the_record(cli: Cli, run: Run, ledger: Pat
     assert cli("blockers", ledger, "--form", "text").code == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "options", "says"),
+    [
+        ("a.txt", "go on", ["--form", "zz"], "`zz` is no form of an artifact (fix: one of text, markdown, messages"),
+        ("a.txt", "go on", ["--form", ""], "is no form of an artifact"),
+        ("a.txt", "go on", ["--form", "TEXT"], "is no form of an artifact"),
+        ("a.json", '{"a": 1}', ["--form", "zz"], "is no form of an artifact"),
+        ("a.txt", "go on", ["--form", "ticket"], "not JSON"),
+        ("a.txt", "go on", ["--form", "ticket-text"], "not JSON"),
+        ("a.txt", "go on", ["--form", "messages"], "not JSON"),
+        ("a.json", "[]", ["--form", "ticket"], "is not of the form `ticket`"),
+        ("a.json", "{}", ["--form", "messages"], "is not of the form `messages`"),
+        ("a.json", "[1]", [], "is no message"),
+        ("a.json", "5", [], "no JSON object"),
+        ("a.json", '{"a": 1,}', [], "not JSON at line 1"),
+        ("a.json", '{"a": 1, "a": 2}', [], "appears twice"),
+        ("a.json", "[" * 999, [], "nested deeper"),
+        ("a.txt", b"\xff\xfe", [], "not UTF-8"),
+        ("a.txt", None, [], "no such file"),
+    ],
+)
+def test_what_is_no_artifact_or_form_is_one_error_and_exit_2(
+    cli: Cli, run: Run, ledger: Path, tmp_path: Path, name: str, content: object, options: list[str], says: str
+) -> None:
+    file = tmp_path / name
+    if content is not None:
+        file.write_bytes(content if isinstance(content, bytes) else str(content).encode())
+    found = cli("blockers", ledger, run.id, "--artifact", file, *options)
+    assert found.code == 2
+    assert found.err.startswith("error: ")
+    assert found.err.count("\n") == 1
+    assert says in found.err
+    told = cli("blockers", ledger, run.id, "--artifact", file, *options, "--json")
+    assert told.code == 2
+    assert says.partition(" (fix")[0] in told.json["error"]["message"]
+
+
+def test_an_artifact_of_another_run_exits_with_1_and_names_it(cli: Cli, run: Run, ledger: Path, tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text(run.hand_off("executor", "Go on.\n").artifact, encoding="utf-8")
+    with Guard(CONTRACT, ledger) as guard:
+        guard.run(run_id="r9").suspend()
+    found = cli("blockers", ledger, "r9", "--artifact", note)
+    assert found.code == 1
+    assert f"handoff.foreign it has a block of run `{run.id}`" in found.out
+    assert cli("blockers", ledger, "r9", "--artifact", note, "--json").json["artifact"]["foreign"][0]["run"] == run.id
+
+
 def test_a_call_an_endpoint_control_holds_is_approved_on_the_command_line(
     cli: Cli, ledger: Path, desk: Desk, tmp_path: Path
 ) -> None:

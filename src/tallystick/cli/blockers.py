@@ -41,6 +41,8 @@ def blockers(
     """
     if form is not None and artifact is None:
         raise InputError("a form is given, and no artifact", where="--form", fix="give --artifact FILE")
+    if form is not None and form not in FORMS:
+        raise InputError(f"`{form}` is no form of an artifact", where="--form", fix=f"one of {', '.join(FORMS)}")
     view = _view(source, run)
     now = datetime.now(UTC)
     listed = blockers_of(view, view.contract, now)
@@ -131,6 +133,7 @@ def _print_hop(hop: Hop) -> None:
 
 
 def _print_artifact(found: Transfer) -> None:
-    console.say(f"the artifact's block is {found.state}", style="green" if not found.losses else "bold red")
+    kept = not found.losses and found.accepted
+    console.say(f"the artifact's block is {found.state}", style="green" if kept else "bold red")
     for reason in found.decision.reasons:
         console.say(f"   {reason.code} {reason.message}")
