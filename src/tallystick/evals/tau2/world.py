@@ -166,7 +166,7 @@ def _open(task: Tau2Task, database: Any = None) -> None:
 
 
 def _fresh(domain: Domain, database: Any = None) -> Any:
-    """Put a database, or a copy of the domain's, into the current store, where the tools would load it from the file."""
+    """Put a database, or a copy of the domain's, into the current store, where the tools would load their own."""
     module, name, instance = _STORES[domain]
     from inspect_ai.util import store_as  # noqa: PLC0415
 
