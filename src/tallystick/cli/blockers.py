@@ -137,3 +137,5 @@ def _print_artifact(found: Transfer) -> None:
     console.say(f"the artifact's block is {found.state}", style="green" if kept else "bold red")
     for reason in found.decision.reasons:
         console.say(f"   {reason.code} {reason.message}")
+    for read in found.readings():
+        console.say(f"   {read.note}", style="dim")

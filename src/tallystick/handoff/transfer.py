@@ -6,10 +6,10 @@ is done once. Source: deterministic repair, and the precedence of a complete blo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tallystick.contracts.types import Contract
 from tallystick.errors import InputError
@@ -21,6 +21,12 @@ from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.plaintext import printable
 from tallystick.model.proposal import Handoff
 from tallystick.view import View
+
+if TYPE_CHECKING:
+    from tallystick.handoff.checker import Trajectory
+    from tallystick.handoff.checker.panel import Judge
+    from tallystick.handoff.checker.second import Similar
+    from tallystick.handoff.reading import Reading
 
 Answer = Literal["accept", "repaired", "reject"]
 FOREIGN: Final = "handoff.foreign"
@@ -71,6 +77,30 @@ class Transfer:
         """P of the artifact as it was given, where its block decides; None where only its prose can be judged."""
         return preserved(self.state, self.losses)
 
+    def readings(
+        self,
+        *,
+        trajectory: Trajectory = "static",
+        similar: Similar | None = None,
+        judges: Mapping[str, Judge] | None = None,
+    ) -> tuple[Reading, ...]:
+        """Return what the checker reads in the artifact's words of each open blocker, where no block decides.
+
+        Advice for people, and made on demand: it is no evidence, no part of the record, and changes no verdict.
+
+        Args:
+            trajectory: static or dynamic; picks the paper's rule.
+            similar: two texts to a likeness (a small embedding model's cosine), for a second opinion.
+            judges: judges by name, each from (task, text) to a `Vote`.
+        """
+        if self.preserved is not None:
+            return ()
+        # Its word lists take a while to load, and most runs never ask.
+        from tallystick.handoff.reading import readings_of  # noqa: PLC0415
+
+        text = prose_text(self.artifact, self.form)
+        return readings_of(self.carrier, text, trajectory=trajectory, similar=similar, judges=judges)
+
     def to_json(self) -> dict[str, Any]:
         """Return what a program reads; the artifact itself is not in it."""
         return {
@@ -84,6 +114,7 @@ class Transfer:
             "foreign": [
                 {"run": f.run, "carrier": f.carrier or None, "blockers": list(f.blockers)} for f in self.foreign
             ],
+            "readings": [reading.to_json() for reading in self.readings()],
             "carrier": self.carrier.to_json(),
             "carrier_sha256": self.carrier.digest(),
             "decision": self.decision.to_json(),
