@@ -66,7 +66,7 @@ class Held:
     Attributes:
         run: the run; contract: SHA-256 of its contract.
         related: the runs whose blockers it took over.
-        taken: [run, event] of each blocker it took over; a condition of the contract has its id beside it.
+        taken: [run, event] of each blocker that binds here too; a condition of the contract has its id beside it.
         discarded: [run, digest of the carrier] of each block its host discarded.
     """
 
@@ -98,7 +98,12 @@ def origin_of(run: str, blocker: Blocker) -> tuple[str, ...]:
 def held_by(view: View) -> Held:
     """Return what a record knows of other runs."""
     taken = frozenset(
-        tuple(r.body.origin or ()) for several in view.index.conditions_by_id.values() for r in several if r.body.origin
+        tuple(one)
+        for one in (
+            *(r.body.origin or () for several in view.index.conditions_by_id.values() for r in several),
+            *(bound for _, _, body in view.transfers for bound in body.bound or ()),
+        )
+        if one
     )
     parent = view.started.parent if view.started is not None else None
     sources = {body.source for _, _, body in view.transfers if body.source}

@@ -194,7 +194,7 @@ class Raised(Body, frozen=True, kw_only=True, tag="condition.raised"):
     until: list[list[str]] | msgspec.UnsetType = msgspec.UNSET
     """What a receipt must show to satisfy the prerequisite: [tool, JSON Pointer, JSON value] each, all of one tool; ""
     in the place of the value asks for an instant that is not over yet."""
-    origin: list[str] | msgspec.UnsetType = msgspec.UNSET  # [run, digest of the event] it was taken over from
+    origin: list[str] | msgspec.UnsetType = msgspec.UNSET  # [run, digest of the event] where it was raised first
 
 
 class Lifted(Body, frozen=True, kw_only=True, tag="condition.lifted"):
@@ -361,6 +361,8 @@ class Transferred(Body, frozen=True, kw_only=True):
     role: str = "system"  # role of the message that carries the block, among messages
     source: str = ""  # the run whose record it was compared with, where that is not this one
     now: str = ""
+    bound: list[list[str]] | msgspec.UnsetType = msgspec.UNSET
+    """Blockers of `source` that bind here from then on: [run, event] each, as in `Raised.origin`."""
     discarded: list[list[str]] | msgspec.UnsetType = msgspec.UNSET
     """Blocks of other runs that the host said bind nothing here: [run, digest of the carrier, or ""] each; unset where
     the host said nothing of the kind."""

@@ -61,7 +61,7 @@ class BlockerStanding:
         raised_at: seq of the event that raised it; 0 for a standing condition of the contract.
         raised_by: who raised it, as the event says; evidence: on what.
         ended_how, ended_by, ended_digest: how it ended, by whom or what, and the event or receipt; "" while it binds.
-        origin: [run, digest] it was taken over from.
+        origin: [run, digest] where it was raised first, for one taken over from another run.
         deciders: ids of the principals of the run that can resolve it, compared as written; none where nobody can.
     """
 
@@ -190,18 +190,28 @@ def lift_expired(journal: Journal) -> None:
             journal.append(body, RUNTIME, durable=False, at=stamp(now))
 
 
-def handed_down(source: View, contract_sha256: str, now: datetime) -> tuple[Raised, ...]:
+@dataclass(frozen=True, slots=True)
+class Down:
+    """A blocker that a run hands down: what it is called there, and the event that raises it again."""
+
+    there: tuple[str, ...]
+    body: Raised
+
+
+def handed_down(source: View, contract_sha256: str, now: datetime) -> tuple[Down, ...]:
     """Return what is open in a record, as a run that takes work from it raises it again.
 
     Conditions of the source's contract too, where the run that takes it has another one and would not know them. As at
     `now`: an approval that is over binds nobody to anything, and what it satisfied is open again.
     """
-    found = [(raised_blocker(r), r.body) for r in source.raised if source.binds(r, now)]
-    down = [_again(source.run, blocker, body) for blocker, body in found]
+    down = [
+        Down((source.run, r.digest), _again(source.run, raised_blocker(r), r.body))
+        for r in source.raised
+        if source.binds(r, now)
+    ]
     if source.contract.sha256 != contract_sha256:
-        down.extend(
-            _again(source.run, b, None) for b in carrier_of(source, source.contract, now).blockers if b.standing
-        )
+        standing = (b for b in carrier_of(source, source.contract, now).blockers if b.standing)
+        down.extend(Down(origin_of(source.run, b), _again(source.run, b, None)) for b in standing)
     return tuple(down)
 
 
@@ -211,12 +221,13 @@ def _again(run: str, one: Blocker, body: Raised | None) -> Raised:
         status=one.status, prerequisite=one.prerequisite, authority=one.authority, fallback=one.fallback,
         operation=body.operation if body is not None else None, by=f"run {run}",
         expires=body.expires if body is not None else UNSET, until=body.until if body is not None else UNSET,
-        origin=list(origin_of(run, one)),
+        # Where it was raised first: handed round in a circle it comes back as what it was.
+        origin=list((body.origin if body is not None else None) or origin_of(run, one)),
     )  # fmt: skip
 
 
 def take_over(
-    journal: Journal, source: View | Iterable[Raised], blockers: Iterable[Blocker] | None = None
+    journal: Journal, source: View | Iterable[Down], blockers: Iterable[Blocker] | None = None
 ) -> tuple[str, ...]:
     """Raise here what is open in another run, and return the ids; what was taken over before is not raised again.
 
@@ -232,20 +243,25 @@ def take_over(
         LedgerError: the store cannot be written.
     """
     if isinstance(source, View):
-        down: Iterable[Raised] = handed_down(source, journal.view.contract.sha256, journal.clock())
+        down: Iterable[Down] = handed_down(source, journal.view.contract.sha256, journal.clock())
         if blockers is not None:
             wanted = {origin_of(source.run, one) for one in blockers}
-            down = [one for one in down if tuple(one.origin or ()) in wanted]
+            down = [one for one in down if one.there in wanted]
     else:
         down = source
     view = journal.view
     have = {tuple(r.body.origin or ()) for several in view.index.conditions_by_id.values() for r in several}
     taken: list[str] = []
-    for one in down:
-        if tuple(one.origin or ()) in have:
-            continue
+    for body in (one.body for one in down):
+        origin = tuple(body.origin or ())
+        if origin in have or origin[1] == view.contract.sha256:
+            continue  # here already, or a condition of this very contract
+        if origin[0] == view.run and view.has_event(origin[1], view.upto):
+            continue  # raised here first, and come back
         # Not under the name of one that is here: the two are lifted apart.
-        name = one.id if one.id not in view.conditions else f"{(one.origin or [''])[0]}/{one.id}"
-        journal.append(msgspec.structs.replace(one, id=name), RUNTIME, durable=True)
+        known = body.id in view.conditions or any(rule.id == body.id for rule in view.contract.conditions)
+        name = f"{origin[0]}/{body.id}" if known else body.id
+        journal.append(msgspec.structs.replace(body, id=name), RUNTIME, durable=True)
+        have.add(origin)
         taken.append(name)
     return tuple(taken)

@@ -22,9 +22,9 @@ from tallystick.ledger.memory import MemoryStore
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
 from tallystick.model.canonical import digest
-from tallystick.model.events import SEMANTICS, Raised, Started, Tenure
+from tallystick.model.events import SEMANTICS, Started, Tenure
 from tallystick.progress import Encoding
-from tallystick.runtime.blocking import handed_down, take_over
+from tallystick.runtime.blocking import Down, handed_down, take_over
 from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.controls import Control, controls_in
 from tallystick.runtime.heartbeat import Heartbeat
@@ -353,7 +353,7 @@ class Guard:
             raise
         return self._made(journal, contract, bounds, key, parent)
 
-    def _handed_down(self, name: str, parent: Run | None, contract: Contract) -> tuple[Raised, ...]:
+    def _handed_down(self, name: str, parent: Run | None, contract: Contract) -> tuple[Down, ...]:
         """Return what a child whose start was cut short takes over before anything else.
 
         Raises:

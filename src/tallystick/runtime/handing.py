@@ -22,8 +22,8 @@ from tallystick.handoff import Carrier, Held, Transfer, carrier_of, form_of, hel
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
 from tallystick.model import jsontext
-from tallystick.model.events import Blob, Handed, Raised, Received, Transferred, blob
-from tallystick.runtime.blocking import BlockerStanding, blockers_of, handed_down, take_over
+from tallystick.model.events import Blob, Handed, Received, Transferred, blob
+from tallystick.runtime.blocking import BlockerStanding, Down, blockers_of, handed_down, take_over
 from tallystick.runtime.drivers import Steps, Write
 from tallystick.runtime.journal import RUNTIME, stamp
 from tallystick.runtime.known import names_in, text_of, typed
@@ -159,7 +159,7 @@ class Handing(Statements):
             self._open()
             held, now = held_by(self._journal.view), self._journal.clock()
 
-        def look(view: View) -> tuple[Transfer, tuple[Raised, ...], str]:
+        def look(view: View) -> tuple[Transfer, tuple[Down, ...], str]:
             judged = self._judged(view, view.contract, artifact, asked, now, held)
             return judged, handed_down(view, self._contract.sha256, now), view.run
 
@@ -168,6 +168,7 @@ class Handing(Statements):
         with self._journal.lock:
             self._open()
             body = self._body(Received, artifact, found, asked, now, name)
+            body = msgspec.structs.replace(body, bound=[list(one.there) for one in down])
             take_over(self._journal, down)  # before the artifact is taken: no kill can come between it and what binds
             self._journal.append(body, RUNTIME, durable=True, at=stamp(self._journal.clock()))
             self._took(found)
