@@ -42,6 +42,7 @@ from tallystick.ledger.memory import MemoryStore
 from tallystick.model import jsontext
 from tallystick.model.canonical import digest
 from tallystick.model.events import SEMANTICS, Sealed, Started
+from tallystick.model.trace import Trace
 from tallystick.model.values import instant_of
 from tallystick.runtime.guard import Guard
 from tallystick.traces.state_bench import FORMAT, trace_of
@@ -109,6 +110,18 @@ class Frontier:
         return gold_of(self.cut, self.contract, self.view)
 
     @cached_property
+    def trace(self) -> Trace:
+        """The prefix as the importer reads it."""
+        prefix = self.cut.prefix()
+        return trace_of(
+            prefix,
+            name=self.id,
+            source=str(self.cut.walk.episode.recording),
+            sha256=digest(jsontext.dumps(prefix).encode("utf-8")),
+            now=self.cut.walk.task.now,
+        )
+
+    @cached_property
     def _start(self) -> Task:
         """The run's task: what the benchmark tells its agent before the conversation."""
         task = self.cut.walk.task
@@ -118,16 +131,7 @@ class Frontier:
     @cached_property
     def events(self) -> tuple[Sealed, ...]:
         """The prefix as the events of an imported run."""
-        prefix = self.cut.prefix()
-        task = self.cut.walk.task
-        trace = trace_of(
-            prefix,
-            name=self.id,
-            source=str(self.cut.walk.episode.recording),
-            sha256=digest(jsontext.dumps(prefix).encode("utf-8")),
-            now=task.now,
-        )
-        chain = Chain(trace, self.contract)
+        chain = Chain(self.trace, self.contract)
         stated = task_text(self._start)
         first = chain.add(
             Started(
@@ -139,7 +143,7 @@ class Frontier:
                 format=FORMAT,
             )
         )
-        return (first, *(chain.add(body) for body in to_events(trace, self.contract)))
+        return (first, *(chain.add(body) for body in to_events(self.trace, self.contract)))
 
     @cached_property
     def view(self) -> View:
@@ -201,6 +205,7 @@ class StateBench:
 
     name: str = NAME
     structured: bool = False
+    _made: dict[str, Contract] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def data(self) -> Folder:
@@ -244,27 +249,29 @@ class StateBench:
     @cached_property
     def cuts(self) -> tuple[Frontier, ...]:
         """Every frontier, also those that nobody knows how to finish."""
-        schemas: dict[str, Mapping[str, Any]] = {}
-        made: dict[str, Contract] = {}
-        found: list[Frontier] = []
-        for walk in self.walks:
-            domain = walk.episode.domain
-            if domain not in made:
-                schemas[domain] = self.data.schemas(domain)
-                if not schemas[domain] and self.player is not None:
-                    schemas[domain] = self.player.schemas(domain)
-                made[domain] = contract_of(domain, schemas[domain], self.contracts)
-            found.extend(
-                Frontier(
-                    cut=cut,
-                    contract=made[domain],
-                    schemas=schemas[domain],
-                    simulator=self.player,
-                    free=listed_in(schemas[domain]),
-                )
-                for cut in cuts_of(walk, self.player)
-            )
-        return tuple(found)
+        return tuple(self.frontier(cut) for walk in self.walks for cut in cuts_of(walk, self.player))
+
+    def frontier(self, cut: Cut) -> Frontier:
+        """Return a cut as a frontier of this surface."""
+        domain = cut.walk.episode.domain
+        schemas = self._schemas(domain)
+        return Frontier(
+            cut=cut, contract=self.contract(domain), schemas=schemas, simulator=self.player, free=listed_in(schemas)
+        )
+
+    def contract(self, domain: str) -> Contract:
+        """Return a domain's contract.
+
+        Raises:
+            InputError: there is none. ContractError: it is not valid.
+        """
+        if domain not in self._made:
+            self._made[domain] = contract_of(domain, self._schemas(domain), self.contracts)
+        return self._made[domain]
+
+    def _schemas(self, domain: str) -> Mapping[str, Any]:
+        stated = self.data.schemas(domain)
+        return stated if stated or self.player is None else self.player.schemas(domain)
 
     def frontiers(self, episodes: int | None, seed: str) -> Sequence[Frontier]:  # noqa: ARG002 - nothing is drawn
         """Return the frontiers that a known continuation finishes, in the benchmark's order; the first so many."""

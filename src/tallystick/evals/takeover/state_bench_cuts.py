@@ -236,7 +236,7 @@ def _rest(walk: Walk, upto: int, simulator: Simulator | None) -> tuple[int, ...]
     turn = walk.calls[standing[-1]].message
     span = [at for at in range(upto, len(walk.calls)) if walk.calls[at].message <= turn]
     kept = set(standing)
-    clean = tuple(at for at in span if at in kept or (not walk.calls[at].changed and not _failed(walk.calls[at])))
+    clean = tuple(at for at in span if at in kept or (not walk.calls[at].changed and not failed(walk.calls[at])))
     if simulator is None:
         return clean
     world = _at(walk, upto, simulator)
@@ -246,7 +246,8 @@ def _rest(walk: Walk, upto: int, simulator: Simulator | None) -> tuple[int, ...]
     return ()
 
 
-def _failed(call: Made) -> bool:
+def failed(call: Made) -> bool:
+    """Return whether a call's result says that it came to nothing."""
     return isinstance(call.result, Mapping) and ("error" in call.result or call.result.get("status") == "rejected")
 
 
