@@ -1,0 +1,10 @@
+"""τ²-bench, retail and airline: frontiers cut from the calls that the tasks' authors made.
+
+The benchmark is the package `inspect-evals`; nothing of its texts or data is kept here. The contracts are ours, written
+from the tools' public schemas. A gold replay has no conversation, so the user's side is a stand-in, and labelled so.
+"""
+
+from tallystick.evals.takeover.tau2.contracts import contract_of
+from tallystick.evals.takeover.tau2.surface import Tau2Surface
+
+__all__ = ["Tau2Surface", "contract_of"]
