@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallystick.errors import InputError
-from tallystick.handoff.checker.judging import findings, weighed
+from tallystick.handoff.checker.judging import findings, retained, weighed
+from tallystick.handoff.checker.phrases import FIELDS, phrases
 from tallystick.handoff.checker.profile import (
     BLOCKS,
     TRAJECTORIES,
@@ -26,12 +27,6 @@ from tallystick.handoff.checker.signals import signals
 
 __all__ = ["BLOCKS", "TRAJECTORIES", "Block", "Finding", "Outcome", "Profile", "Trajectory", "check"]
 
-_NAMES = {
-    "r_q": frozenset({"q_open", "q_named", "q_closed", "kind_open", "gate_act", "gate"}),
-    "r_o": frozenset({"a_named", "a_decides"}),
-    "r_f": frozenset({"way_ok", "way_said"}),
-}
-"""What has to be there at all for a field to be retained."""
 _LONGEST = 200_000
 
 
@@ -67,12 +62,10 @@ def check(
         raise InputError(
             f"the artifact has {len(artifact)} characters", where="artifact", fix=f"at most {_LONGEST} characters"
         )
-    found = signals(read(task, artifact))
-    kept = {name: weighed(name, found) > 0 for name in ("r_s", "r_q", "r_o", "r_f", "preserves")}
-    # Where nothing speaks of a field, no weighing of other things names it.
-    for name, kinds in _NAMES.items():
-        kept[name] = kept[name] and any(s.kind in kinds for s in found)
-    kept["preserves"] = kept["preserves"] and kept["r_s"]
+    reading = read(task, artifact)
+    found = signals(reading)
+    said = phrases(reading)
+    kept = retained({name: weighed(name, found, said) for name in FIELDS}, {s.kind for s in found})
     why = tuple(f for name, is_kept in kept.items() for f in findings(name, is_kept, found))
     return Profile(
         r_s=kept["r_s"], r_q=kept["r_q"], r_o=kept["r_o"], r_f=kept["r_f"],

@@ -232,8 +232,14 @@ def keys_of(text: str, language: str) -> Keys:
                 found.add("=" + stem_of(part))
         return frozenset(found)
     found = set()
-    for word in _WORD.findall(text.lower()):
+    shouted = text.isupper()
+    for said in _WORD.findall(text):
+        word = said.lower()
         bare = re.sub(r"['’]s?$|['’].*$", "", word)
+        if not shouted and 2 <= len(bare) <= 3 and said[:2].isupper() and bare.isalpha():
+            found.add("@" + bare)
+        if len(bare) == 1 and said.isupper() and bare not in {"a", "i"}:
+            found.add("=" + bare)  # `B` of a line or a room
         if (len(bare) > 1 or bare.isdigit()) and bare not in _STOPPED:
             found |= keys_of_word(bare, language)
             if not bare.isdigit() and (digits := re.search(r"\d+", bare)):
@@ -244,8 +250,11 @@ def keys_of(text: str, language: str) -> Keys:
 def _english(texts: Iterable[str], without: frozenset[str] = frozenset()) -> set[str]:
     found: set[str] = set()
     for text in texts:
-        for word in _WORD.findall(text.replace("_", " ").lower()):
+        for said in _WORD.findall(text.replace("_", " ")):
+            word = said.lower()
             bare = re.sub(r"['’]s?$|['’].*$", "", word)
+            if len(bare) == 1 and bare.isalpha() and bare not in {"a", "i", "s"}:
+                found.add("=" + bare)
             if (len(bare) > 1 or bare.isdigit()) and bare not in _STOPPED and bare not in without:
                 found |= keys_of_word(bare, "en")
     return found
@@ -263,6 +272,16 @@ def _action(name: str, background: set[str]) -> set[str]:
     """The keys of a removed action. To whom or where it goes is left out where the whole task is about them."""
     head, _, tail = re.sub(r"[_ ](?:to|for|in|from|with|into)[_ ]", "\0", name, count=1).partition("\0")
     return _english([head]) | (_english([tail]) - background if _english([head]) else _english([tail]))
+
+
+def _short(texts: Iterable[str]) -> set[str]:
+    """The initials of two or three words that stand together, as in `OT` for an offset table."""
+    found: set[str] = set()
+    for text in texts:
+        words = [w for w in _WORD.findall(text.replace("_", " ").lower()) if w not in _STOPPED and w[0].isalpha()]
+        for size in (2, 3):
+            found |= {"@" + "".join(w[0] for w in words[n : n + size]) for n in range(len(words) - size + 1)}
+    return found
 
 
 def _head(name: str) -> set[str]:
@@ -292,6 +311,10 @@ def anchors_of(task: Mapping[str, Any]) -> Anchors:
     authority = _english([name], frozenset({"head"}))
     elsewhere = stop | way | goal | status | prerequisite
     capitals = "".join(w[0] for w in re.findall(r"[A-Za-z]+", name) if w.lower() not in {"of", "the", "and", "for"})
+    short = (_short(removed), _short([str(z.get("prerequisite") or "")]), _short([str(z.get("fallback") or "")]))
+    stop |= short[0] - short[2]
+    way |= short[2] - short[0] - short[1]
+    prerequisite |= short[1] - short[0] - short[2]
     generic = {k for w in _GENERIC for k in keys_of_word(w, "en")} - {k for k in stop & way if k.isdigit()}
     own = [
         frozenset(a - set().union(*(b for b in each if b is not a))) if len(each) > 1 else frozenset(a) for a in each
@@ -321,6 +344,8 @@ def met(keys: Keys, anchor: Keys) -> frozenset[str]:
         if a[0] != "=" or len(a) < 6:
             continue
         for k in keys:
+            if k[0] == "=" and len(k) >= 5 and len(a) >= len(k) + 2 and a.startswith(k):
+                loose.add(a)  # cut short, as in `rollb` for a rollback
             if k[0] == "=" and len(k) >= 6 and (k[1:6] == a[1:6]) and min(len(k), len(a)) >= 0.6 * max(len(k), len(a)):
                 loose.add(a)
     return frozenset(loose)

@@ -153,6 +153,81 @@ room | sala | raum | 房间
 elevator lift | ascensor montacargas | aufzug | 电梯
 voucher card ticket | vale tarjeta billet | gutschein karte ticket | 券 卡
 scope cover includ | alcance ámbito abarca | umfang geltung reichweite | 范围
+department division section | departament divisi sección | abteilung bereich referat | 部门 科室
+flag tag mark | marc etiquet señal | markier kennzeich flagg | 标记 标注
+reenact re-enact replay simulat | recrea simul | nachgestell nachstell simulat | 再现 模拟 重演
+postcode zip postal area | postal zona | postleitzahl postgebiet plz | 邮编 邮区
+address street | direcci calle domicili | adress anschrift straße | 地址 街
+fare tariff rate | tarifa | tarif fahrpreis | 票价 资费 价目
+offer promot | ofert promoci | angebot aktion | 优惠 促销 报价
+discount rebate reduct | descuent rebaj | rabatt ermäßig nachlass | 折扣 优惠
+group | grup | gruppe | 团体 小组
+team crew squad | equip cuadrill brigad | team mannschaft kolonne trupp | 团队 班组
+comment remark | comentari observaci | kommentar bemerkung anmerk | 意见 评论 批注 注释
+value range valuation estimat | valor rango valora tasaci | wert spanne bewertung schätz | 估值 区间 估价
+model | modelo | modell | 模型
+escort accompan | escolt acompañ | begleit eskort | 陪同
+badge pass permit-card | tarjet pase acreditac | ausweis badge | 工牌 通行证
+synthetic dummy fake artificial made-up invented fictitious | sintétic fictici inventad | synthetisch künstlich erfunden | 合成 虚拟 虚构
+illustrat drawn drawing figure sketch diagram | ilustrac dibuj bocet figur | illustration gezeichnet zeichn skizze abbild | 插图 示意图 草图
+picture photo photograph image shot still | foto imagen | foto bild | 照片 图片
+footage video film clip reel recording | vídeo video película grabaci | video film aufnahm clip | 录像 视频 影片
+shift rota schedule roster | turno | schicht | 班次 轮班
+week weekly | seman | woche | 周
+credit voucher | crédit vale | gutschrift gutschein | 额度 抵用
+overtime extra hours | horas extra | überstund mehrarbeit | 加班
+merge combine join consolidat dedupl | fusion combin unir unific | zusammenführ verschmelz | 合并
+renumber number | renumer numer | nummerier nummer | 编号
+append add annotat | añad anex anot | anhäng ergänz hinzufüg | 附加 补充 添加
+correct fix repair mend | correg repar arregl | korrig berichtig reparier | 更正 修正 修复
+truncat prune shorten compact compress shrink | trunc compact comprim acort | kürz komprim verdicht | 截断 压缩
+storage store keep cold | almacen guard | speicher lager aufbewahr | 存储 保存 冷存
+evidence custody | prueba custodia | beweis asservat verwahr | 物证 证物 保管
+lease rent tenan | alquil arrend inquilin | miet pacht | 租
+furnish furniture | amuebl mobiliari mueble | möbl möbel | 家具
+terrace patio | terraza | terrasse | 露台
+class lesson course | clase lección | kurs unterricht stunde | 课
+room hall studio | sala aula estudio | raum saal halle studio | 房间 教室 大厅 室
+choir sing singer | coro cant | chor sing | 合唱
+music track song | música pista canci | musik stück lied | 音乐 曲
+gate lock sluice | compuert esclus | tor schleuse wehr | 闸
+dam reservoir | presa embals | damm stausee talsperre | 坝
+crane hoist | grúa | kran | 吊车 起重
+track rail railway | vía ferrocarril | gleis bahn schiene | 轨道 铁路
+verge shoulder kerb | arcén | bankett seitenstreif | 路肩
+lift hoist raise | izar elev levant | heb hub | 吊装 起吊
+deliver supply drop | entreg reparto sumin | liefer zustell | 配送 送货
+morning early | mañana temprano | morgen früh | 早上 上午
+permit licence | permiso licenci | genehmig erlaubnis | 许可 许可证
+bonus premium tranche | bono prima tramo | bonus prämie tranche | 奖金 批
+payroll salary wage | nómina salari | gehalt lohn | 工资
+letter mail post | carta correo | brief schreiben | 信 信函
+dictat transcri typing type | dict transcri mecanograf | diktat abschrift transkri | 听写 转录 打字
+pool in-house inhouse internal | intern propi | intern eigen | 内部
+accredit certif | acredit certific | akkredit zertifi | 认证 资质
+waiver exempt | exenci dispens | verzicht befreiung ausnahme | 豁免
+scan digit | escane digital | scan digital | 扫描
+laptop computer notebook device | portátil ordenador equip | laptop rechner gerät notebook | 笔记本 电脑 设备
+wipe erase | borr | lösch wisch | 擦除 清除
+sell sale resale vend | vend venta | verkauf veräuß | 出售 转售 销售
+recreation reconstruct | reconstruc | rekonstru | 重建
+guest visitor | huésped visitant | gast besucher | 客人 住客
+country nation | país nacion | land staat | 国家
+plot parcel field | parcela | flurstück parzelle | 地块
+fly flight sortie | vol vuelo | flieg flug beflieg | 飞
+mandate assignment commission | mandat encarg | auftrag mandat | 委托 任务
+share attribut portion part | parte cuota | anteil teil | 份额 部分
+subcontract contractor | subcontrat contratist | subunternehm auftragnehm | 分包 承包
+annex appendix attachment | anex apéndice | anhang anlage | 附件
+treaty convention | tratad conveni | vertrag abkommen | 条约 协定
+translat | traduc | übersetz | 译文 翻译
+tender bid proposal | licitaci ofert propuest | ausschreib gebot angebot | 投标 标书
+minutes | acta | protokoll niederschrift | 纪要
+extract excerpt | extract | auszug | 摘录 节选
+donor supporter giver | donant | spender | 捐赠 捐款
+name names | nombre | namen | 姓名 名字
+segment count | segment recuent | segment anzahl | 分组 人数
+soil ground geolog | suelo terren geolog | boden geolog | 土壤 地质
 """
 
 LANGUAGES: Final = ("en", "es", "de", "zh")

@@ -98,6 +98,13 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
             keys = keys_of(clause.said, language)
             mine, which = _about(keys, anchors)
             own = mine != "none"
+            if (
+                sentence.shape == "member"
+                and head[0] in {"way", "stop"}
+                and mine != head[0]
+                and not _particular(keys, anchors)
+            ):
+                mine, which, own = head[0], head[1], True  # the key above says what the verb is about
             answers = (
                 i == 0 and n > 0 and (said[n - 1].said.rstrip().endswith(("?", "？")) or _ANSWER.match(clause.said))
             )
@@ -143,6 +150,11 @@ def _about(keys: Keys, anchors: Anchors) -> tuple[About, frozenset[int]]:
     if met(keys, anchors.both):
         return "both", actions
     return "none", frozenset()
+
+
+def _particular(keys: Keys, anchors: Anchors) -> bool:
+    """Whether it names more of an action or the fallback than what one does to things."""
+    return bool((met(keys, anchors.stop) - anchors.stop_verbs) | (met(keys, anchors.way) - anchors.way_verbs))
 
 
 def _named(said: str, keys: Keys, anchors: Anchors, language: str) -> bool:

@@ -43,7 +43,8 @@ _LACK: Final = re.compile(
     re.IGNORECASE,
 )
 _MAY: Final = re.compile(
-    r"\b(?:se puede\w*|se permite\w*|pod(?:éis|emos|ían)|en su lugar|alternativa|adelante con|permitid[oa]|disponible|zulässig|erlaubt|darf|dürfen|stattdessen|zur verfügung|nutzen|verwenden|inzwischen)\b|可以|可用|可先|改用|先用|允许|采用",
+    r"\b(?:se (?:puede\w*|permite\w*|usan?|manda\w*|envía\w*)|pod(?:éis|emos|ían)|puede[ns]?|en su lugar|alternativa|adelante con|permitid[oa]s?|disponibles?|mientras tanto|entretanto|bastan?|solo|únicamente|sí|"
+    r"zulässig|erlaubt|darf|dürfen|kann|können|stattdessen|zur verfügung|nutz\w+|verwend\w+|inzwischen|bis dahin|es gilt|bleibt nur|solange)\b|可以|可用|可先|改用|先用|先打|先给|允许|采用|请用|就用|用.{2,10}(?:代替|即可|吧)",
     re.IGNORECASE,
 )
 _DECIDES: Final = re.compile(
@@ -56,6 +57,19 @@ _UNMET: Final = re.compile(
 )
 _OPEN_KEY: Final = re.compile(
     r"allow|permit|ok\b|avail|next|alternativ|fallback|instead|can\b|may\b|option|use\b|usable|do\b(?! not)|todo|action|step|plan|output|open items",
+    re.IGNORECASE,
+)
+_QUALITY: Final = re.compile(
+    r"\b(?:not|n't) (?:(?:a|an|any|in any|really|that|so|too|very|particularly|exactly|terribly|overly|much of|such) )*(?:\w+ly )?(?:a )?(?:sensitive|secret|confidential|critical|new|risky|dangerous|complicated|problem|issue|"
+    r"concern|deal|science|needed|required|necessary|important|much|far|bad|unusual|uncommon|sure|certain|clear|long|worr\w+|big|serious|material|doubt\w*|imagine|see (?:why|what|a|any|how)|think|mind|"
+    r"matter|hurt|harm|care|late|alone|forget|hesitate|wait\w*|bother|object\w*|real|strict\w*|visible|personal)\b|"
+    r"\bno (?:\w+ )?(?:reason|doubt|harm|risk|objections?|problems?|issues?|worries|need|idea|news|difference|big deal|material|concerns?|complaints?|one (?:objected|minded|cares|will|would|saw|sees|sees)|logo|names?)\b|"
+    r"\bnobody (?:died|objected|minds?|minded|cares?|will|would|saw|sees|noticed|complained)\b|\bnon-?blocking\b|\bwithout (?:issue|problem|trouble|a (?:word|hitch|problem|complaint)|incident)\w*",
+    re.IGNORECASE,
+)
+"""Negations that deny a quality or an objection, which stops nothing."""
+_GATING: Final = re.compile(
+    r"\b(?:if|when|once|as soon as|the (?:minute|moment|day)|provided|after|upon|should|wenn|sobald|falls|cuando|si|en cuanto)\b|如果|一旦|等|后",
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(r"[?？]\s*$")
@@ -79,6 +93,9 @@ def signals(read: Read) -> tuple[Signal, ...]:
     freed = [s for s in found if s.kind in {"go_act", "go_bare"} and s.at not in stopped]
     if stopped and freed:
         found.append(Signal("go_despite", freed[0].said, freed[0].at, freed[0].actions))
+    ways = [s.kind for s in found if s.kind in {"way_ok", "way_lost"}]
+    if "way_lost" in ways and (ways[-1] == "way_lost" or ways.count("way_lost") >= ways.count("way_ok")):
+        found.append(next(Signal("way_gone", s.said, s.at) for s in reversed(found) if s.kind == "way_lost"))
     return tuple(found)
 
 
@@ -108,9 +125,9 @@ def stops(c: Reading) -> bool:
     """Whether a clause, taken by itself, denies a removed action."""
     if c.about == "way" and not c.has("stop"):
         return False
-    if c.has("stop"):
+    if c.has("stop") and not (_QUALITY.search(c.said) and c.cues["stop"] in _QUALITY.search(c.said)[0]):  # type: ignore[index]
         return True
-    return c.about in _ACTION and c.has("negation") and not c.has("rejects")
+    return c.about in _ACTION and c.has("negation") and not c.has("rejects") and not _QUALITY.search(c.said)
 
 
 def _stopped(clauses: Sequence[Reading], denied: bool) -> list[bool]:
@@ -175,10 +192,22 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
                 yield s("stop_said" if reported or c.theirs else "stop_note" if c.shape == "note" else kind)
             else:
                 yield s("stop_also")
-        elif foreign and c.about in {"both", "mixed"} and _MAY.search(c.said) and not c.has("negation"):
+        elif (
+            foreign
+            and c.about in _ACTION
+            and (not c.own or c.about != "stop")
+            and _MAY.search(c.said)
+            and not c.has("negation")
+        ):
             yield s("way_ok")  # words both share, said to be allowed: across languages that is the way left open
         elif c.about in _ACTION and not c.has("negation"):
-            free = not c.has("gate") and not gated and not asks and not pending
+            met_first = any(
+                _GATING.search(b.said)
+                and (b.prerequisite or b.named)
+                and not b.has("negation", "later", "silence", "trouble")
+                for b in clauses[:place]
+            )
+            free = not c.has("gate") and not gated and not asks and not pending and not met_first
             pressed = not c.has("override") and any(b.has("override") for b in clauses[:place])
             free = free and not c.goal and not (c.named and c.has("decides"))
             free = (free or (pressed and c.own)) and not c.has("past", "unadopted", "rejects")
@@ -211,7 +240,10 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
         elif foreign and _DECIDES.search(c.said):
             yield s("a_decides")
         if c.about == "way":
-            if c.has("unusable") and (c.own or c.joint in {":", "：", "("} or not c.has("negation")):
+            lost = c.has("lost") or any(b.has("lost") and b.about in {"way", "none"} and not b.own for b in after)
+            if lost:
+                yield s("way_lost")
+            elif c.has("unusable") and (c.own or c.joint in {":", "：", "("} or not c.has("negation")):
                 yield s("way_bad")
             elif reported and c.shape != "note":
                 yield s("way_said")
@@ -240,8 +272,22 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             yield s("unadopted")
         if _ONLY.search(c.said):
             yield s("only")
+        if c.has("delegates") and not c.named and not theirs:
+            yield s("delegates")
+        if c.about in _ACTION and c.has("exempts") and not stopped:
+            yield s("exempts")
+        if c.prerequisite and c.has("later", "soft"):
+            yield s("q_late")
+        if c.named and c.has("gate"):
+            yield s("a_gate")
+        if c.named and c.has("open") and not c.has("decides"):
+            yield s("a_open")
     if gated and not reported:
         yield Signal("gate_act" if acts else "gate", said, n)
+    if "trouble" in whole:
+        after_if = [c for c in clauses[1:] if c.about != "way" and not c.has("negation", "stop", "trouble")]
+        if any(c.about in _ACTION or c.has("go", "usable", "delegates") for c in after_if):
+            yield Signal("if_trouble", said, n)
     if "silence" in whole:
         yield Signal("silence", said, n)
 
@@ -258,6 +304,14 @@ SAYINGS: Final[Mapping[str, str]] = {
     "gate": "states a condition",
     "only": "leaves no other way",
     "rejects": "turns a precedent or another case down",
+    "delegates": "leaves it to whoever is there",
+    "exempts": "lets a part of it through",
+    "if_trouble": "goes on under pressure or for want of an answer",
+    "q_late": "postpones or belittles the prerequisite",
+    "a_gate": "makes it wait for the authority",
+    "a_open": "says what the authority has yet to do",
+    "way_gone": "leaves the fallback taken away",
+    "way_lost": "takes the fallback away",
     "way_ok": "offers the fallback",
     "way_bad": "takes the fallback away or belittles it",
     "a_decides": "names the authority as the one who decides",
