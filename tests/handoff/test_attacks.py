@@ -283,6 +283,15 @@ def test_a_block_from_a_point_the_record_does_not_have_is_edited(run: Run) -> No
     assert run.receive("\n".join(render(carrier)), repair=False).state == "complete"
 
 
+def test_a_block_with_a_condition_of_no_contract_of_this_run_is_edited(run: Run) -> None:
+    blocked(run)
+    value = run.carrier().to_json()
+    value["blockers"].append({**value["blockers"][0], "id": "zz", "standing": True, "event": "0" * 64})
+    carrier = carrier_from(value)
+    assert carrier is not None
+    assert run.receive("\n".join(render(carrier)), repair=False).state == "edited"
+
+
 def test_a_block_that_was_true_once_is_stale(run: Run) -> None:
     blocked(run)
     old = run.hand_off("executor", "go on").artifact

@@ -10,6 +10,12 @@ from tallystick import InputError, Run
 from tallystick.handoff import prose
 from tests.handoff.desk import Desk, blocked, guarded
 
+CIRCLE: dict[str, Any] = {}
+CIRCLE["again"] = CIRCLE
+DEEP: dict[str, Any] = {}
+for _ in range(3000):
+    DEEP = {"in": DEEP}
+
 
 @pytest.fixture
 def run() -> Run:
@@ -25,7 +31,8 @@ def run() -> Run:
         [{"role": 5, "content": 5}], [{"role": "user", "content": []}],
         [{"role": "user", "content": ["a", {"text": 5}, None]}], {"tallystick": None}, {"tallystick": 5},
         {"tallystick": {"carrier": {}, "text": [1, 2]}},
-        {"tallystick": {"carrier": {"carrier": "carrier/1", "run": 1}}},
+        {"tallystick": {"carrier": {"carrier": "carrier/1", "run": 1}}}, [{"role": None, "content": {"text": "x"}}],
+        {"Tallystick": {"carrier": {"carrier": "carrier/1"}}}, "[tallystick] run " * 3, "[tallystick json] {",
     ],
     ids=repr,
 )  # fmt: skip
@@ -52,6 +59,8 @@ def test_an_odd_ticket_text_keeps_every_byte_outside_its_block(run: Run, text: s
     [
         ({"a": float("nan")}, None), ({"a": object()}, None), ({"a": b"x"}, None),
         ([{"role": "user", "content": "x", "fn": object()}], None), ('{"tallystick":1,"tallystick":2}', "ticket-text"),
+        ([{"role": "user", "content": b"x"}], None), ({5: "x"}, None), (CIRCLE, None), (DEEP, None),
+        ({"tallystick": DEEP}, None), ({"tallystick": {"carrier": DEEP, "text": [DEEP]}}, None), ("\ud800", None),
         ('{"a":"\\ud800"}', "ticket-text"), ("[]", "ticket-text"), ('{"a":NaN}', "ticket-text"),
     ],
 )  # fmt: skip

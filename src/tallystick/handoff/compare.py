@@ -225,6 +225,9 @@ def _of_record(carrier: Carrier, view: View) -> bool:
     """Whether a block could have been made by this record at the point it names."""
     if view.digest_at(carrier.seq) != carrier.head:
         return False  # it speaks of a point the record does not have
+    contracts = {view.contract.sha256, view.started.contract_sha256 if view.started is not None else ""}
+    if any(b.standing and b.event not in contracts for b in carrier.blockers):
+        return False  # a condition of a contract that this run never had
     said = {b.event for b in carrier.blockers} | {r.event for r in carrier.resolved}
     if any(r.seq <= carrier.seq and r.digest not in said for r in view.raised):
         return False  # it says nothing of a blocker that was raised before it

@@ -161,7 +161,15 @@ def _may_hold(artifact: Any) -> bool:
 
 def _loose(text: str) -> tuple[Span, ...]:
     """Return the proven blocks that are not made of lines of their own."""
-    return tuple(s for s in spans(text) if not all(own(line) for line in _lines(text[s.start : s.end]) if line.strip()))
+    return tuple(span for span in spans(text) if not _of_own_lines(text, span))
+
+
+def _of_own_lines(text: str, span: Span) -> bool:
+    end = span.end
+    if text[end - 1] not in "\r\n":  # what follows on its last line
+        rest = _LINE.match(text, end)
+        end = rest.end() if rest is not None else end
+    return span.alone and all(own(line) for line in _lines(text[span.start : end]) if line.strip(_SPACE))
 
 
 def _in_text(text: str) -> tuple[Block, ...]:

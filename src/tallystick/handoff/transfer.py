@@ -215,6 +215,10 @@ _TAKE: Final = (
 )
 
 
+_TOLD: Final = 20
+"""How many blocks of other runs are told one by one."""
+
+
 def _of_others(foreign: Foreign) -> str:
     names = ", ".join(f"`{printable(name)}`" for name in foreign.blockers[:10])
     rest = f" and {len(foreign.blockers) - 10} more" if len(foreign.blockers) > 10 else ""
@@ -226,8 +230,11 @@ def _of_others(foreign: Foreign) -> str:
 
 
 def _reasons(found: Compared, *, needed: bool) -> Iterator[Reason]:
-    for one in found.foreign:
+    for one in found.foreign[:_TOLD]:
         yield Reason(code=FOREIGN, message=_of_others(one), where=one.run, reverses=_TAKE)
+    if len(found.foreign) > _TOLD:
+        more = f"it has blocks of {len(found.foreign) - _TOLD} runs more, or other blocks of these"
+        yield Reason(code=FOREIGN, message=more, reverses=_TAKE)
     if found.state == "complete" or (found.state == "absent" and not needed):
         return  # nothing has to travel, and nothing does
     code, text = _SAYS[found.state]
