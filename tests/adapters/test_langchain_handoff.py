@@ -96,7 +96,7 @@ def desk() -> Desk:
 @pytest.fixture
 def run() -> Run:
     """A run in which the reviewer raised a blocker."""
-    return blocked(Guard(CONTRACT).run())
+    return blocked(Guard(CONTRACT).run(run_id="first"))
 
 
 def blocked(run: Run) -> Run:
@@ -235,6 +235,30 @@ def test_a_handoff_the_gate_cannot_pass_is_not_made(run: Run, desk: Desk, monkey
     with pytest.raises(NotPassedOnError):  # nor is a history that it cannot judge shown to a model
         team(run, desk, transfer_to_executor, says(TRANSFER), says("x", seen=reached)).invoke(ASKED)
     assert reached == []
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_conversation_of_another_run_goes_on_only_with_its_blockers(run: Run, desk: Desk, later: bool) -> None:
+    """A thread that a checkpointer kept, in the next turn's run: what blocked it there is named, and taken over."""
+    before = compacted(run, [HumanMessage("Open DOC-7."), AIMessage("I may not.")])
+    run.close()
+    seen: list[Any] = []
+    graph = create_agent(says(OPEN, "No."), [desk.open_document], middleware=[guarded(run := _next(run), claims=_talk)])
+    asked = {"messages": [*before, HumanMessage("And now?")]}
+    with pytest.raises(NotPassedOnError, match="block of run `first`") as raised:
+        asyncio.run(graph.ainvoke(asked)) if later else graph.invoke(asked)
+    assert "source=" in str(raised.value.fix)
+    run.receive("the conversation of before", source="first")
+    model = says(OPEN, "No.", seen=seen)
+    again = create_agent(model, [desk.open_document], middleware=[guarded(run, claims=_talk)])
+    asyncio.run(again.ainvoke(asked)) if later else again.invoke(asked)
+    assert desk.opened == []
+    assert whole(run, seen[0])
+    assert not any("run first" in m.text for m in seen[0])
+
+
+def _next(run: Run) -> Run:
+    return run._guard.run(run_id="next")
 
 
 # ---------------------------------------------------------------------- summaries and cuts

@@ -1,4 +1,4 @@
-"""Artifacts passed on and taken from several threads at once: one chain of hops, every one of them judged again alike."""
+"""Artifacts passed on and taken from several threads at once: one chain of hops, each judged again alike."""
 
 from __future__ import annotations
 

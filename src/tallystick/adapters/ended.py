@@ -30,5 +30,6 @@ class NotPassedOnError(TallystickError):
     """
 
     def __init__(self, decision: Decision) -> None:
-        super().__init__("; ".join(r.message for r in decision.reasons), where="handoff")
+        ways = list(dict.fromkeys(r.reverses for r in decision.reasons if r.reverses))
+        super().__init__("; ".join(r.message for r in decision.reasons), where="handoff", fix=ways[0] if ways else None)
         self.decision = decision
