@@ -5,6 +5,6 @@ from the tools' public schemas. A gold replay has no conversation, so the user's
 """
 
 from tallystick.evals.takeover.tau2.contracts import contract_of
-from tallystick.evals.takeover.tau2.surface import Tau2Surface
+from tallystick.evals.takeover.tau2.surface import Tau2
 
-__all__ = ["Tau2Surface", "contract_of"]
+__all__ = ["Tau2", "contract_of"]

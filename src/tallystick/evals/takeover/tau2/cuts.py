@@ -1,13 +1,18 @@
 """Where an author's calls are cut: which prefixes are a half-done task, and what the user's stand-in says.
 
-An author's calls make no conversation. The user's scenario (why they call, what they know, what they want) stands in
-for what they said; the host's record of a confirmation stands in for the yes that the tools' descriptions ask for,
-before each write of the prefix. Both are labelled wherever their figures show.
+More than half of the authors write without having read: their calls only define a goal. No agent could name the order
+or item it changes that way. So there are two sorts of prefix: *bare*, the author's calls and nothing else, and
+*looked*, in which the customer's record and every order or reservation in it are read before the first write, as far as
+the author's calls had not. The look-ups name nothing but the customer and what the customer's record lists.
+
+An author's calls make no conversation either. The user's scenario (why they call, what they know, what they want)
+stands in for what they said; the host's record of a confirmation stands in for the yes that the tools' descriptions ask
+for, before each write of the prefix. Both are labelled wherever their figures show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
@@ -29,24 +34,30 @@ class Cut:
 
     Attributes:
         task: whose calls.
-        length: so many calls are in the prefix.
+        length: so many of the author's calls are in the prefix.
         kind: see `Kind`.
+        looked: look-ups of the customer's record come before the first write.
     """
 
     domain: Domain
     task: Tau2Task
     length: int
     kind: Kind
+    looked: bool = True
 
     @property
     def id(self) -> str:
         """Unique in its domain."""
-        return f"{self.domain}-{self.task.id}-{self.length}"
+        return f"{self.domain}-{self.task.id}-{self.length}{'' if self.looked else '-bare'}"
 
     @property
-    def prefix(self) -> Sequence[GoldCall]:
-        """The calls that were made."""
-        return self.task.gold[: self.length]
+    def prefix(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """The calls that were made: tool and arguments."""
+        made = [(call.tool, call.args) for call in self.task.gold[: self.length]]
+        if not self.looked:
+            return made
+        first = next(n for n, (tool, _) in enumerate(made) if is_write(self.domain, tool))
+        return [*made[:first], *look_ups(self.domain, self.task), *made[first:]]
 
     @property
     def rest(self) -> Sequence[GoldCall]:
@@ -61,27 +72,27 @@ def is_write(domain: Domain, tool: str) -> bool:
 
 
 @cache
-def cuts(domain: Domain) -> tuple[Cut, ...]:
+def cuts(domain: Domain, *, looked: bool = True) -> tuple[Cut, ...]:
     """Return every cut of every task whose author makes at least two writes: after each write but the last.
 
     The first cut of each task is the main one; see `main_cuts`.
     """
-    return tuple(cut for task in tasks(domain) for cut in _cuts(domain, task))
+    return tuple(cut for task in tasks(domain) for cut in _cuts(domain, task, looked=looked))
 
 
-def main_cuts(domain: Domain) -> tuple[Cut, ...]:
+def main_cuts(domain: Domain, *, looked: bool = True) -> tuple[Cut, ...]:
     """Return one cut for each task: just after the first write."""
-    return tuple(cut for cut in cuts(domain) if cut.kind != "later")
+    return tuple(cut for cut in cuts(domain, looked=looked) if cut.kind != "later")
 
 
-def _cuts(domain: Domain, task: Tau2Task) -> Iterator[Cut]:
+def _cuts(domain: Domain, task: Tau2Task, *, looked: bool) -> Iterator[Cut]:
     writes = [n for n, call in enumerate(task.gold) if is_write(domain, call.tool)]
     if len(writes) < 2:
         return
     done = outcomes(task)
     for n in writes[:-1]:
         kind: Kind = "later" if n != writes[0] else "first" if done[n] else "refused"
-        yield Cut(domain=domain, task=task, length=n + 1, kind=kind)
+        yield Cut(domain=domain, task=task, length=n + 1, kind=kind, looked=looked)
 
 
 @cache
@@ -89,6 +100,27 @@ def outcomes(task: Tau2Task) -> tuple[bool, ...]:
     """Return for each of the author's calls whether the environment accepted it, replayed from the start."""
     with opened(task) as world:
         return tuple(not refused(answered(world, call.tool, call.args)) for call in task.gold)
+
+
+@cache
+def look_ups(domain: Domain, task: Tau2Task) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """Return the reads of the customer's record, and of what it lists, that the author made none of before writing.
+
+    Who the customer is, is known by then: an agent asks for it first.
+    """
+    first = next(n for n, call in enumerate(task.gold) if is_write(domain, call.tool))
+    made = [(call.tool, dict(call.args)) for call in task.gold[:first]]
+    write = task.gold[first]
+    tool, name, listed = (
+        ("get_order_details", "order_id", "orders")
+        if domain == "retail"
+        else ("get_reservation_details", "reservation_id", "reservations")
+    )
+    with opened(task) as world:
+        user = write.args.get("user_id") or answered(world, tool, {name: write.args[name]})["user_id"]
+        record = answered(world, "get_user_details", {"user_id": user})
+    wanted = [("get_user_details", {"user_id": user}), *((tool, {name: one}) for one in record[listed])]
+    return tuple(one for one in wanted if one not in made)
 
 
 def request_of(task: Tau2Task) -> str:

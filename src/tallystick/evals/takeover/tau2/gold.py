@@ -43,17 +43,28 @@ class Leaf:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Known:
-    """The gold of a cut, and where its values come from."""
+    """The gold of a cut, and where its values come from.
+
+    What is owed has the arguments whose values somebody had said by the handoff, and leaves the others open: an
+    extractor that may use nothing but the record could not name them, and an upper bound of it must not.
+
+    Attributes:
+        writes: the remaining writes with all their arguments.
+        whole: how many of them are owed with all their arguments; named: with the entity they are about.
+    """
 
     gold: Gold
     leaves: tuple[Leaf, ...]
+    writes: tuple[Wanted, ...]
+    whole: int
+    named: int
 
 
 @cache
 def known_of(cut: Cut) -> Known:
     """Return the gold of a cut. It is for the evaluator alone."""
     with opened(cut.task) as world:
-        evidence = [answered(world, call.tool, call.args) for call in cut.prefix]
+        evidence = [answered(world, tool, args) for tool, args in cut.prefix]
         writer = _Writer(cut, world, [e for e in evidence if not refused(e)])
         writer.write()
     accepted = outcomes(cut.task)
@@ -63,7 +74,8 @@ def known_of(cut: Cut) -> Known:
     chosen = [
         (ref.kind, ref.id) for n, c in writes if n < cut.length for ref in targets_of(contract.tools[c.tool], c.args)
     ]
-    owed = tuple(Wanted(tool=c.tool, args=dict(c.args)) for n, c in writes if n >= cut.length and accepted[n])
+    left = [c for n, c in writes if n >= cut.length and accepted[n]]
+    owed = tuple(Wanted(tool=c.tool, args=writer.named(c.tool, c.args)) for c in left)
     gold = Gold(
         proposal={"calls": writer.calls, "answer": {"text": "Everything you asked for is done."}},
         owed=owed,
@@ -72,7 +84,10 @@ def known_of(cut: Cut) -> Known:
         repeats=tuple({"id": f"again-{n}", "tool": c.tool, "args": dict(c.args)} for n, c in enumerate(done)),
         others=writer.others(),
     )
-    return Known(gold=gold, leaves=tuple(writer.leaves))
+    whole = sum(len(one.args) == len(c.args) for one, c in zip(owed, left, strict=True))
+    named = sum(bool(targets_of(contract.tools[one.tool], one.args)) for one in owed)
+    writes_left = tuple(Wanted(tool=c.tool, args=dict(c.args)) for c in left)
+    return Known(gold=gold, leaves=tuple(writer.leaves), writes=writes_left, whole=whole, named=named)
 
 
 @dataclass
@@ -157,6 +172,17 @@ class _Writer:
             if at is not None and place_in(call["args"], value) is None:
                 return {FROM: call["id"], AT: at}
         return None
+
+    def named(self, tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a write that could be named at the handoff: each value is said by then, or listed."""
+
+        def known(name: str, value: Any) -> bool:
+            return all(
+                leaf != "" and (self._handed_over(leaf) or leaf in self._listed(tool, (name, *at)))
+                for at, leaf in leaves(value)
+            )
+
+        return {name: value for name, value in args.items() if known(name, value)}
 
     # ------------------------------------------------------------ reads
 
@@ -248,7 +274,7 @@ def _customers(domain: Domain) -> tuple[str, ...]:
 
 def _users(seen: Sequence[Any], cut: Cut) -> Iterator[str]:
     """Yield the customers that the record names: a lookup's answer, a field of a record, or an argument."""
-    found = [c.args["user_id"] for c in cut.prefix if "user_id" in c.args]
+    found = [args["user_id"] for _, args in cut.prefix if "user_id" in args]
     found += [r["user_id"] for r in seen if isinstance(r, Mapping) and "user_id" in r]
     found += [r for r in seen if isinstance(r, str) and r in _customers(cut.domain)]
     yield from dict.fromkeys(str(name) for name in found)

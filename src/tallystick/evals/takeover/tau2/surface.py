@@ -82,23 +82,26 @@ class Tau2Frontier:
     def _replay(self, run: Run) -> None:
         """The user's stand-in speaks, then the author's calls are made; a stand-in's yes comes before each write."""
         run.says("user", stand_in_words(self.cut.task))
-        for call in self.cut.prefix:
-            if is_write(self.cut.domain, call.tool):
-                for ref in targets_of(self.contract.tools[call.tool], call.args):
+        for tool, args in self.cut.prefix:
+            if is_write(self.cut.domain, tool):
+                for ref in targets_of(self.contract.tools[tool], args):
                     run.confirm(ref.kind, ref.id)
-            run.call(call.tool, dict(call.args))
+            run.call(tool, dict(args))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tau2Surface:
+@dataclass(frozen=True, slots=True)
+class Tau2:
     """A domain as a surface of the suite.
 
     Attributes:
+        domain: which.
         every: all cuts; else one for each task, just after its first write.
+        looked: see `cuts`; False leaves the author's calls bare.
     """
 
     domain: Domain
     every: bool = False
+    looked: bool = True
     structured: bool = False
 
     @property
@@ -112,7 +115,8 @@ class Tau2Surface:
         Raises:
             InputError: `inspect-evals` is not installed.
         """
-        found = [Tau2Frontier(cut=cut) for cut in (cuts(self.domain) if self.every else main_cuts(self.domain))]
+        chosen = (cuts if self.every else main_cuts)(self.domain, looked=self.looked)
+        found = [Tau2Frontier(cut=cut) for cut in chosen]
         if episodes is None or episodes >= len(found):
             return found
         drawn = {f.id for f in Draw(seed, "tau2", self.domain).shuffled(found)[:episodes]}

@@ -38,7 +38,8 @@ def said(words: str, value: Any) -> bool:
     """Whether words contain a value as a word of its own. Short numbers are said by any text that counts something."""
     if isinstance(value, bool) or value is None or value == "":
         return False
-    return re.search(rf"(?<![\w#-]){re.escape(str(value))}(?![\w-])", words, re.IGNORECASE) is not None
+    whole = rf"(?<![\w-])(?<![0-9][.,]){re.escape(str(value))}(?![\w-])(?![.,][0-9])"
+    return re.search(whole, words) is not None
 
 
 def replaced(value: Any, path: Sequence[str | int], new: Any) -> Any:
