@@ -36,7 +36,7 @@ from tallystick.evals.takeover.state_bench_data import (
     task_of,
 )
 from tallystick.evals.takeover.state_bench_gold import gold_of
-from tallystick.evals.takeover.state_bench_world import Recorded, Simulated, Simulator
+from tallystick.evals.takeover.state_bench_world import PACKAGE, Recorded, Simulated, Simulator
 from tallystick.evals.takeover.surface import Gold, Meter, Opened
 from tallystick.ledger.memory import MemoryStore
 from tallystick.model import jsontext
@@ -194,8 +194,9 @@ class StateBench:
     """The surface.
 
     Args:
-        folder: `--state-bench`: a checkout of the benchmark, or a folder of its recordings.
-        simulator: a checkout whose simulator plays recordings of another folder; None: of `folder`, where it is one.
+        folder: `--state-bench`: a checkout of the benchmark, or a folder of its recordings. Where the package
+            `state_bench` is in it (or a link to it), its simulator plays them.
+        simulator: a checkout whose simulator plays the recordings of a folder without one.
         contracts: folder with `DOMAIN.yaml`; None: this project's examples.
     """
 
@@ -221,7 +222,7 @@ class StateBench:
         """The simulator, if there is one."""
         if self.simulator is not None:
             return Simulator(self.simulator)
-        return Simulator(self.folder) if self.data.checkout else None
+        return Simulator(self.folder) if (self.folder / PACKAGE / "domains").is_dir() else None
 
     @property
     def world(self) -> str:

@@ -85,13 +85,11 @@ class Folder:
 
     Attributes:
         root: the folder.
-        checkout: whether it is a checkout of the benchmark, so that its simulator can be opened.
         episodes: every recording, by domain and then in the benchmark's order.
         labels: by `Episode.name`; empty where the folder has none.
     """
 
     root: Path
-    checkout: bool
     episodes: tuple[Episode, ...]
     labels: Mapping[str, Label] = field(default_factory=dict)
 
@@ -124,7 +122,7 @@ def open_folder(root: Path) -> Folder:
             where=f"--state-bench {root}",
             fix="a folder with `datasets/train_task_trajectories/` (the checkout) or with `trajectories/` and `tasks/`",
         )
-    return Folder(root=root, checkout=checkout, episodes=episodes, labels=_labels(root / "labels.jsonl"))
+    return Folder(root=root, episodes=episodes, labels=_labels(root / "labels.jsonl"))
 
 
 def task_of(episode: Episode) -> Task:
