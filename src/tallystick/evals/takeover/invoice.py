@@ -41,6 +41,8 @@ _OPEN: Final = ("I-2", "I-3", "I-5", "I-7", "I-8")
 _LATER: Final[Mapping[str, float]] = {"nested-error": 0.15, "stale-read": 0.15}
 """Probability of each fault that can strike after the frontier: *ours*."""
 EPISODES: Final = 50
+UNSEEN: Final = ("fresh", "start")
+"""Prefixes that have looked at nothing; `start` is the beginning of a whole task, and no frontier."""
 _MANY: Final = """
 task:
   inputs: {invoices: list(id)}
@@ -69,7 +71,7 @@ class Episode:
     """
 
     id: str
-    kind: Prefix
+    kind: Prefix | Literal["start"]
     invoices: tuple[str, ...]
     cents: Mapping[str, int]
     faults: Faults
@@ -86,7 +88,7 @@ class Episode:
     @property
     def contract(self) -> Contract:
         """See `contract_of`."""
-        return contract_of(many=self.kind == "several")
+        return contract_of(many=len(self.invoices) > 1)
 
     @property
     def schemas(self) -> Mapping[str, Any]:
@@ -104,7 +106,7 @@ class Episode:
     @property
     def start(self) -> Mapping[str, Any]:
         """The run's task."""
-        bindings = {"invoices": list(self.invoices)} if self.kind == "several" else {"invoice": self.invoices[0]}
+        bindings = {"invoices": list(self.invoices)} if len(self.invoices) > 1 else {"invoice": self.invoices[0]}
         return {"request": self.request, "bindings": bindings}
 
     def due(self, invoice: str) -> str:
@@ -115,22 +117,7 @@ class Episode:
     def gold(self) -> Gold:
         """The continuation that is right, and what the prefix fixed."""
         paid = self.invoices[:1] if self.kind in ("paid", "lost", "several", "doubt", "finished") else ()
-        sent = paid if self.kind == "finished" else ()
-        return Gold(
-            proposal=_continuation(self, paid, sent),
-            owed=tuple(
-                one
-                for n in self.invoices
-                for one in (
-                    *((_pay(self, n),) if n not in paid else ()),
-                    *((Wanted(tool="send_receipt", args={"invoice_id": n}),) if n not in sent else ()),
-                )
-            ),
-            done=(*(_pay(self, n) for n in paid), *(Wanted(tool="send_receipt", args={"invoice_id": n}) for n in sent)),
-            bindings=tuple(("invoice", n) for n in self.invoices) if self.kind != "fresh" else (),
-            repeats=tuple({"id": f"again-{n}", "tool": "pay_invoice", "args": dict(_pay(self, n).args)} for n in paid),
-            others={self.invoices[-1]: self.other, self.due(self.invoices[-1]): self.due(self.other)},
-        )
+        return gold_of(self, paid, paid if self.kind == "finished" else ())
 
     @contextmanager
     def open(self) -> Iterator[Opened]:
@@ -152,7 +139,7 @@ class Episode:
     def _replay(self, run: Run) -> None:
         """Make the prefix: look, let the user confirm, and go as far as the prefix goes."""
         run.says("user", self.request)
-        if self.kind == "fresh":
+        if self.kind in UNSEEN:
             return
         run.call("list_invoices", {})
         for n in self.invoices:
@@ -180,6 +167,31 @@ class Episode:
         return True
 
 
+def gold_of(episode: Episode, paid: Sequence[str], sent: Sequence[str]) -> Gold:
+    """Return the gold of a state in which some of an episode's invoices are paid, and some receipts delivered."""
+    ours = episode.invoices
+    return Gold(
+        proposal=_continuation(episode, paid, sent),
+        owed=tuple(
+            one
+            for n in ours
+            for one in (
+                *((_pay(episode, n),) if n not in paid else ()),
+                *((Wanted(tool="send_receipt", args={"invoice_id": n}),) if n not in sent else ()),
+            )
+        ),
+        done=(
+            *(_pay(episode, n) for n in ours if n in paid),
+            *(Wanted(tool="send_receipt", args={"invoice_id": n}) for n in ours if n in sent),
+        ),
+        bindings=() if episode.kind in UNSEEN else tuple(("invoice", n) for n in ours),
+        repeats=tuple(
+            {"id": f"again-{n}", "tool": "pay_invoice", "args": dict(_pay(episode, n).args)} for n in ours if n in paid
+        ),
+        others={ours[-1]: episode.other, episode.due(ours[-1]): episode.due(episode.other)},
+    )
+
+
 def _pay(episode: Episode, invoice: str) -> Wanted:
     return Wanted(tool="pay_invoice", args={"invoice_id": invoice, "amount": episode.due(invoice)})
 
@@ -192,7 +204,7 @@ def _continuation(episode: Episode, paid: Sequence[str], sent: Sequence[str]) ->
             continue
         about = {"invoice_id": n}
         if n not in paid:
-            if episode.kind == "fresh":
+            if episode.kind in UNSEEN:
                 calls.append({"id": f"read-{n}", "tool": "get_invoice", "args": about})
             calls.append({"id": f"pay-{n}", "tool": "pay_invoice", "args": dict(_pay(episode, n).args)})
             file = {"$from": f"pay-{n}", "$at": "/receipt_file"}

@@ -11,6 +11,10 @@ from tallystick.evals.takeover.costs import Usage
 Stage = Literal["direct", "certified_direct", "contract_plan", "full"]
 STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 """In the paper's order; see `stages` for what each is here."""
+Method = Literal[
+    "direct", "certified_direct", "contract_plan", "full", "cheap_full", "strong_full", "cascade", "router", "stepwise"
+]
+"""The stages, and what they are compared with; see `methods`."""
 HOLD: Final = "hold"
 
 
@@ -37,7 +41,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         surface, frontier, kind: which state it starts from.
-        stage: how it was finished.
+        stage: how it was finished: a stage, or a baseline.
         successor: a scripted mode or `mixture`, or the model's name; scripted says which.
         mode: the scripted mistake that was drawn, "" for a model.
         round: which complete run it belongs to.
@@ -61,7 +65,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     surface: str
     frontier: str
     kind: str
-    stage: Stage
+    stage: Method
     successor: str
     scripted: bool
     mode: str = ""

@@ -13,11 +13,13 @@ from typing import Any, Final, Literal, get_args
 
 from tallystick.errors import InputError
 from tallystick.evals.common.draw import Draw
+from tallystick.evals.takeover.costs import Usage
 from tallystick.evals.takeover.ports import Port, Seen, troubled
 from tallystick.evals.takeover.surface import Frontier, Gold, Proposal
 from tallystick.model import jsontext
 from tallystick.model.pointer import MISSING, resolve, split
-from tallystick.model.residual import AT, FROM
+from tallystick.model.residual import AT, FROM, Residual
+from tallystick.view import View
 
 Mode = Literal["perfect", "omitting", "repeating", "wrong_entity", "wrong_order", "false_claim"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -85,6 +87,7 @@ class Scripted:
         mode: the mistake it makes until it mends.
         proposals: every proposal it made, in order, as it wrote them.
         mended: whether it turned to the right continuation.
+        made: by id, the calls it made step by step that came to something.
     """
 
     gold: Gold
@@ -93,9 +96,9 @@ class Scripted:
     draw: Draw
     proposals: list[Proposal] = field(default_factory=list)
     mended: bool = False
-
-    label = "scripted"
-    tokens = 0  # no model, so none are spent
+    made: dict[str, Any] = field(default_factory=dict)
+    tokens: int = 0  # no model, so none are spent
+    usages: list[Usage] = field(default_factory=list)
 
     def first(self, owed: Sequence[str] = ()) -> Proposal:
         """Return the proposal it starts with, given the ids of what the contract says is owed."""
@@ -113,23 +116,29 @@ class Scripted:
         self.proposals.append(wanted)
         return wanted
 
-    def act(self, port: Port, owed: Sequence[str] = ()) -> None:
+    def act(
+        self,
+        port: Port,
+        *,
+        view: View | None = None,  # noqa: ARG002 - a script reads nothing
+        residual: Residual | None = None,
+        told: str = "",  # noqa: ARG002
+    ) -> None:
         """Act call by call: values are filled from what came back. Told of a failure, mend or go on regardless."""
-        proposal = self._now(owed)
+        proposal = self._now([one.id for one in residual.owed] if residual is not None else ())
         self.proposals.append(proposal)
         done: dict[str, Any] = {}
         queue = list(proposal.get("calls", ()))
-        at = 0
-        while at < len(queue):
-            call = queue[at]
-            at += 1
+        while queue:
+            call = queue.pop(0)
             seen = port.call(call["tool"], filled(call.get("args", {}), done))
             if seen.over:
                 return
             if not (seen.error or seen.refused):
                 done[call["id"]] = seen.result
+                self.made[call["id"]] = call
             if seen.failed and not self.mended and self.told():
-                queue, at = self._rest(done), 0
+                queue = self.rest()
         self._conclude(port, done)
 
     def told(self) -> bool:
@@ -140,16 +149,16 @@ class Scripted:
     def _now(self, owed: Sequence[str]) -> Proposal:
         return self.gold.proposal if self.mended else self.first(owed)
 
-    def _rest(self, done: Mapping[str, Any]) -> list[Any]:
-        """Return the right continuation without what was done already, by id: ids are the same in every mode."""
-        return [call for call in self.gold.proposal["calls"] if call["id"] not in done]
+    def rest(self) -> list[Any]:
+        """Return the right continuation without the calls of it that were made."""
+        return [call for call in self.gold.proposal["calls"] if self.made.get(call["id"]) != call]
 
     def _conclude(self, port: Port, done: dict[str, Any]) -> None:
         seen = self._finish(port, done)
         while seen.refused and not seen.over:
             if self.mended or not self.told():
                 return  # it has nothing else to offer, and leaves
-            for call in self._rest(done):
+            for call in self.rest():
                 came = port.call(call["tool"], filled(call.get("args", {}), done))
                 if came.over:
                     return
