@@ -134,7 +134,7 @@ class Scripted:
             seen = port.call(call["tool"], filled(call.get("args", {}), done))
             if seen.over:
                 return
-            if not (seen.error or seen.refused):
+            if not seen.failed:
                 done[call["id"]] = seen.result
                 self.made[call["id"]] = call
             if seen.failed and not self.mended and self.told():
@@ -162,8 +162,8 @@ class Scripted:
                 came = port.call(call["tool"], filled(call.get("args", {}), done))
                 if came.over:
                     return
-                if not (came.error or came.refused):
-                    done[call["id"]] = came.result
+                if not came.failed:
+                    done[call["id"]], self.made[call["id"]] = came.result, call
             seen = self._finish(port, done)
 
     def _finish(self, port: Port, done: Mapping[str, Any]) -> Seen:
