@@ -20,6 +20,7 @@ from tallystick.gates.duties import OpenDuty, open_duties
 from tallystick.gates.owed import open_obligations
 from tallystick.gates.remaining import unsettled
 from tallystick.gates.residual.ground import Grounded, ground
+from tallystick.gates.residual.reasons import no
 from tallystick.gates.scope import scope_of
 from tallystick.gates.stage import END_OF_TIME, call_for
 from tallystick.model.decision import Decision, Reason, Verdict
@@ -99,10 +100,10 @@ def _construct(
     records, duties = open_obligations(view), tuple(open_duties(view, contract, now))
     owed = [*(_owed(view, o, extracted) for o in records), *(_duty(contract, d) for d in duties)]
     if not owed:
-        reasons.append(_no("nothing_open", "nothing is owed any more", "an obligation that is open"))
+        reasons.append(no("nothing_open", "nothing is owed any more", "an obligation that is open"))
     if not grounded.fixed:
         text = "no effect, choice of the user or verified entity is fixed: there is nothing to take over"
-        reasons.append(_no("nothing_fixed", text, "a receipt-backed effect, or a choice recorded by the host"))
+        reasons.append(no("nothing_fixed", text, "a receipt-backed effect, or a choice recorded by the host"))
     effects = [e for o in owed for e in _admissible(contract, grounded, o)]
     for o in owed:
         reasons.extend(_supported(contract, o, effects))
@@ -138,18 +139,14 @@ def _construct(
     return residual, Decision(verdict=Verdict.ADMIT, basis=basis, judged_upto=view.upto)
 
 
-def _no(code: str, message: str, reverses: str, where: str = "") -> Reason:
-    return Reason(code=f"residual.{code}", message=message, reverses=reverses, where=where)
-
-
 def _not_open(view: View) -> Iterator[Reason]:
     if view.ended is not None:
         yield Reason(code="run.closed", message=f"the run has ended: {view.ended.status}", reverses="a new run")
     if view.tenure is not None:
         text = f"tenure {view.tenure.frozen.tenure} of `{view.tenure.frozen.to}` is not over"
-        yield _no("tenure", text, "the end of that tenure", view.tenure.frozen.tenure)
+        yield no("tenure", text, "the end of that tenure", view.tenure.frozen.tenure)
     for reason in unsettled(view):
-        yield _no("doubt", reason.message, reason.reverses, reason.where)
+        yield no("doubt", reason.message, reason.reverses, reason.where)
 
 
 # ---------------------------------------------------------------- O
@@ -251,7 +248,7 @@ def _interfaces(contract: Contract, effects: Iterable[Admissible]) -> list[str]:
 def _supported(contract: Contract, owed: Owed, effects: list[Admissible]) -> Iterator[Reason]:
     """Each obligation has trusted support, and an interface that realises it or shows that it holds."""
     if not owed.support:
-        yield _no("unsupported", f"no event supports `{owed.id}`", "an obligation of the task or the host", owed.id)
+        yield no("unsupported", f"no event supports `{owed.id}`", "an obligation of the task or the host", owed.id)
     realised = any(entry.obligation == owed.id for entry in effects)
     if owed.kind == "state":
         realised = realised or bool(owed.entity and any(
@@ -261,7 +258,7 @@ def _supported(contract: Contract, owed: Owed, effects: list[Admissible]) -> Ite
         realised = realised or any(name in contract.tools for name in owed.tools)
     if not realised:
         text = f"no interface of the contract can discharge `{owed.id}`"
-        yield _no("unsupported", text, f"a tool whose effect discharges `{owed.id}`", owed.id)
+        yield no("unsupported", text, f"a tool whose effect discharges `{owed.id}`", owed.id)
 
 
 def _blocked(view: View, contract: Contract, owed: ObligationRecord) -> Iterator[Reason]:
@@ -273,7 +270,7 @@ def _blocked(view: View, contract: Contract, owed: ObligationRecord) -> Iterator
     for answer in (*raised(scope), *(standing(scope, rule) for rule in contract.conditions)):
         for reason in answer.reasons if isinstance(answer, Violated) else ():
             if not _approved(view, call.tool):
-                yield _no("blocked", f"`{owed.id}`: {reason.message}", reason.reverses, owed.id)
+                yield no("blocked", f"`{owed.id}`: {reason.message}", reason.reverses, owed.id)
 
 
 def _approved(view: View, tool: str) -> bool:
@@ -291,4 +288,4 @@ def _undoes(contract: Contract, grounded: Grounded, entry: Admissible) -> Iterat
             continue
         if not kept.entities or entry.entity in kept.entities:
             text = f"{entry.tool} for `{entry.obligation}` would undo call {kept.call} of {kept.tool}"
-            yield _no("blocked", text, "another obligation, or the undoing done before the takeover", entry.obligation)
+            yield no("blocked", text, "another obligation, or the undoing done before the takeover", entry.obligation)

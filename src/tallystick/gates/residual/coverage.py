@@ -1,0 +1,221 @@
+"""cov(H): which obligations the typed effects of a remainder discharge, by the rules the view discharges them with.
+
+An event obligation takes the first effect in the order of the calls that it matches, as in the fold. A state obligation
+needs what changes the state, where the record does not leave that open, and a look after the last write to its entity.
+A standing duty takes the first call of one of its tools. What the proposal says it covers plays no part.
+Source: residual completion, section 3.3, equation 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tallystick.contracts.types import Contract, Yield
+from tallystick.errors import ExpressionError
+from tallystick.gates.duties import OpenDuty, open_duties
+from tallystick.gates.residual.construct import duty_id
+from tallystick.gates.residual.planned import Planned
+from tallystick.model.residual import Owed, Residual
+from tallystick.model.values import EntityRef
+from tallystick.view import EffectRecord, ObligationRecord, Talk, View
+from tallystick.view.keys import id_text, typed_args
+from tallystick.view.obligations import matches
+
+
+@dataclass(slots=True)
+class Coverage:
+    """What each call covers.
+
+    Attributes:
+        by_node: call id → ids of the obligations it contributes to.
+        effects: per call, what each of its effects discharges of what is owed; () for an effect owed to nobody.
+        covered: ids of the obligations covered.
+    """
+
+    by_node: dict[str, list[str]] = field(default_factory=dict)
+    effects: dict[str, list[tuple[EffectRecord, tuple[str, ...]]]] = field(default_factory=dict)
+    covered: set[str] = field(default_factory=set)
+
+    def add(self, node: str, owed: str) -> None:
+        """Note that a call contributes to an obligation."""
+        mine = self.by_node.setdefault(node, [])
+        if owed not in mine:
+            mine.append(owed)
+
+
+def coverage(view: View, contract: Contract, residual: Residual, calls: Sequence[Planned], now: datetime) -> Coverage:
+    """Return what the calls of a remainder, run in this order, cover of the residual contract."""
+    found = Coverage()
+    owed = {o.id: o for o in residual.owed}
+    events = _Events(view)
+    states = [s for o in residual.owed if o.kind == "state" and (s := _state_of(view, residual, o)) is not None]
+    duties = [_Due(o, left) for o in residual.owed if o.kind == "duty"
+              for left in open_duties(view, contract, now) if duty_id(left) == o.id]  # fmt: skip
+    for call in calls:
+        effects: list[tuple[EffectRecord, tuple[str, ...]]] = []
+        for effect in call.effects():
+            event = events.discharge(effect)
+            mine = [event] if event in owed else []
+            mine.extend(s.owed.id for s in states if s.caused_by(effect))
+            mine.extend(d.owed.id for d in duties if d.take(view, call, now))
+            effects.append((effect, tuple(mine)))
+        found.effects[call.id] = effects
+        rest = [d.owed.id for d in duties if d.take(view, call, now)]
+        for name in (*(name for _, mine in effects for name in mine), *rest):
+            found.add(call.id, name)
+        for state in states:
+            state.see(call)
+    for state in states:
+        for node in state.shown_by():
+            found.add(node, state.owed.id)
+    unshown = {s.owed.id for s in states if not s.shown}
+    found.by_node = {node: [o for o in names if o not in unshown] for node, names in found.by_node.items()}
+    found.covered = {name for names in found.by_node.values() for name in names}
+    return found
+
+
+# ---------------------------------------------------------------- event obligations
+
+
+class _Events:
+    """The obligations of the run that effects discharge, in the fold's order, indexed by what they are about."""
+
+    def __init__(self, view: View) -> None:
+        self._about: dict[tuple[str, str | None], list[tuple[int, ObligationRecord]]] = {}
+        for order, record in enumerate(view.obligations.values()):
+            if record.kind == "event" and record.discharged_by is None and record.tool is not None:
+                about = record.entity.id if record.entity is not None else None
+                self._about.setdefault((record.tool, about), []).append((order, record))
+
+    def discharge(self, effect: EffectRecord) -> str | None:
+        """Return the id of the first obligation the effect discharges, which is then discharged."""
+        best: tuple[int, ObligationRecord] | None = None
+        for about in (None, *_ids(effect)):
+            for entry in self._about.get((effect.tool, about), ()):
+                if (best is None or entry[0] < best[0]) and matches(entry[1], effect):
+                    best = entry
+                    break
+        if best is None:
+            return None
+        record = best[1]
+        self._about[effect.tool, record.entity.id if record.entity is not None else None].remove(best)
+        return record.id
+
+
+def _ids(effect: EffectRecord) -> Iterator[str]:
+    """Yield the ids an obligation's entity can have to match an effect: see `view.obligations.matches`."""
+    if effect.item is not None:
+        yield effect.item
+    elif effect.call.targets:
+        yield from dict.fromkeys(ref.id for ref in effect.call.targets)
+    else:
+        yield from dict.fromkeys(map(str, effect.call.args.values()))
+
+
+# ---------------------------------------------------------------- state obligations
+
+
+@dataclass(slots=True)
+class _State:
+    owed: Owed
+    record: ObligationRecord
+    entity: EntityRef
+    needed: frozenset[str]
+    to_change: bool  # the record shows that it does not hold, or its tool has not run: something must change it
+    changed: bool = False
+    seen: dict[str, str] = field(default_factory=dict)  # field → call that shows it after the last write
+
+    def caused_by(self, effect: EffectRecord) -> bool:
+        """Return whether an effect is the change that is owed; the first one counts."""
+        by = self.record.tool
+        if self.changed or by is None or by != effect.tool or not matches(self.record, effect):
+            return False
+        self.changed = True
+        return True
+
+    def see(self, call: Planned) -> None:
+        """Note what a call leaves known of the entity: a write voids what was, its own answer speaks after it."""
+        if call.writes and self.entity in call.targets:
+            self.seen.clear()
+            self.changed = self.changed or self.record.tool is None
+        if call.tool is None or call.hangs_on(*(expr.id for expr in call.tool.target)):
+            return
+        for rule in call.tool.yields:
+            if rule.kind == self.entity.kind and _shows(call, rule, self.entity):
+                self.seen.update(dict.fromkeys(self.needed & rule.fields.keys(), call.id))
+
+    @property
+    def shown(self) -> bool:
+        return self.needed <= self.seen.keys() and (self.changed or not self.to_change)
+
+    def shown_by(self) -> Iterator[str]:
+        yield from dict.fromkeys(self.seen.values())
+
+
+def _shows(call: Planned, rule: Yield, entity: EntityRef) -> bool:
+    """Return whether a call's answer is about an entity, as far as that is known before it runs."""
+    if rule.id_arg is not None:
+        return id_text(call.args.get(rule.id_arg)) == entity.id
+    assert call.tool is not None
+    named = any(expr.kind == entity.kind for expr in call.tool.target)
+    return entity in call.targets if named else True  # a listing may hold it; its live answer tells
+
+
+def _state_of(view: View, residual: Residual, owed: Owed) -> _State | None:
+    record = view.obligations.get(owed.id)
+    if record is None or record.rule is None or record.rule.fact is None or record.entity is None:
+        return None
+    alias = record.rule.entity.alias if record.rule.entity is not None else record.entity.kind
+    needed = frozenset(r[1] for r in record.rule.fact.refs if len(r) > 1 and r[0] == alias)
+    written = view.last_write(record.entity)
+    known = {n for n, f in view.facts(record.entity).items() if f.problem is None and f.observed_seq >= written}
+    done = any(
+        kept.tool == record.tool and (not kept.entities or [*record.entity] in kept.entities) for kept in residual.kept
+    )
+    to_change = needed <= known or (record.tool is not None and not done)
+    return _State(owed, record, record.entity, needed, to_change)
+
+
+# ---------------------------------------------------------------- standing duties
+
+
+@dataclass(slots=True)
+class _Due:
+    owed: Owed
+    left: OpenDuty
+    node: str = ""
+
+    def take(self, view: View, call: Planned, now: datetime) -> bool:
+        """Return whether a call, or an effect of it, is the first that discharges the duty; it is then discharged."""
+        if self.node or not self._taken_by(view, call, now):
+            return False
+        self.node = call.id
+        return True
+
+    def _taken_by(self, view: View, call: Planned, now: datetime) -> bool:
+        """Return whether a call discharges the duty, as far as that is known before it runs."""
+        if call.tool is None or call.name not in self.owed.tools or call.effect == "preview":
+            return False
+        if self.owed.entity and EntityRef(*self.owed.entity) not in call.targets:
+            return False
+        expr = self.left.duty.expr
+        if expr is None or any(ref[0] == "result" for ref in expr.refs):
+            return True
+        if call.hangs_on(expr):
+            return False
+        cause: Mapping[str, Any] = self.left.call.args
+        tool = view.contract.tools.get(self.left.call.tool)
+        env = {
+            "args": call.typed,
+            "call": typed_args(tool, cause) if tool is not None else cause,
+            "now": now,
+            "task": view.task.bindings,
+            "talk": Talk(view),
+        }
+        try:
+            return expr.evaluate(env) is True
+        except ExpressionError:
+            return False

@@ -1,0 +1,143 @@
+"""(ii) Never twice: no effect of the remainder repeats one that is kept, or one of its own.
+
+Identity is the view's: tool and canonical identifying values, per batch item. Where a dynamic value is part of it, what
+may turn out to be the same effect counts as one: two effects are told apart by what is known of both, or not at all.
+Source: residual completion, section 3.4, step 1 (ii).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tallystick.contracts.types import Expr
+from tallystick.errors import ExpressionError
+from tallystick.gates.residual.planned import Planned
+from tallystick.gates.residual.reasons import no
+from tallystick.model import jsontext
+from tallystick.model.decision import Reason
+from tallystick.model.residual import Residual, json_text
+from tallystick.view.keys import key_value
+
+MAX_SHAPES: Final = 32
+"""Most ways in which calls of one tool leave parts of their identity open; more are not told apart."""
+
+
+def duplicates(residual: Residual, calls: Sequence[Planned]) -> Iterator[Reason]:
+    """Yield which calls repeat an effect, or may."""
+    kept = {entry.key: entry.call for entry in residual.kept}
+    seen: dict[str, str] = {}
+    open_tools: set[str] = set()
+    for call in calls:
+        if not call.writes or call.tool is None:
+            continue
+        if not call.keys:
+            open_tools.add(call.name)
+        for key in call.keys:
+            if key in kept:
+                text = f"`{call.id}`: {call.name} already took effect in call {kept[key]}, which is kept"
+                yield no("duplicate", text, "a remainder without it", call.id)
+            elif key in seen:
+                text = f"`{call.id}` has the effect of `{seen[key]}` again"
+                yield no("duplicate", text, "each effect once", call.id)
+            seen.setdefault(key, call.id)
+    for name in sorted(open_tools):
+        yield from _may_coincide(name, residual, [c for c in calls if c.writes and c.name == name])
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """What is known of an effect's identity, part by part; `holes` are the parts that a live result will give."""
+
+    where: str
+    parts: Mapping[str, str]
+    holes: Mapping[str, str]  # part → the references it hangs on
+    kept: bool = False
+
+    def masked(self, parts: frozenset[str]) -> str:
+        return json_text({name: value for name, value in self.parts.items() if name not in parts})
+
+
+def _may_coincide(name: str, residual: Residual, calls: Sequence[Planned]) -> Iterator[Reason]:
+    """Compare the effects of one tool by what is known of both: those that differ there are two."""
+    found = [_of_key(k.call, k.key.removeprefix(name)) for k in residual.kept if k.tool == name]
+    for call in calls:
+        found.extend(_identities(call))
+    shapes = list(dict.fromkeys(frozenset(i.holes) for i in found))
+    if len(shapes) > MAX_SHAPES:
+        yield no(
+            "grounding", f"calls of {name} leave too much open of which effects they are", "values known now", name
+        )
+        return
+    index = {shape: [i for i in found if frozenset(i.holes) == shape] for shape in shapes}
+    said: set[str] = set()
+    for i, one in enumerate(shapes):
+        for other in shapes[i:]:
+            union = one | other
+            if not union:
+                continue
+            known: dict[str, _Identity] = {}
+            for identity in index[other]:
+                known.setdefault(identity.masked(union), identity)
+            mine: dict[str, _Identity] = {}
+            for identity in index[one]:
+                mask = identity.masked(union)
+                twin = mine.get(mask) if one == other else known.get(mask)
+                mine.setdefault(mask, identity)
+                if twin is None or twin is identity or identity.where in said:
+                    continue
+                said.add(identity.where)
+                yield _coincidence(name, identity, twin)
+
+
+def _coincidence(name: str, one: _Identity, other: _Identity) -> Reason:
+    where = one.where if not one.kept else other.where
+    if not one.kept and not other.kept and one.holes == other.holes:
+        return no("duplicate", f"`{one.where}` has the effect of `{other.where}` again", "each effect once", where)
+    text = f"`{one.where}` and `{other.where}` may turn out to be one effect of {name}"
+    return no("grounding", text, "values known now for what tells them apart", where)
+
+
+def _of_key(call: str, key: str) -> _Identity:
+    return _Identity(call, _parts(jsontext.loads(key)), {}, kept=True)
+
+
+def _identities(call: Planned) -> Iterator[_Identity]:
+    if call.keys:
+        for key in call.keys:
+            yield _Identity(call.id, _parts(jsontext.loads(key.removeprefix(call.name))), {})
+        return
+    assert call.tool is not None
+    hangs = {arg: json_text(call.written[arg]) for arg in call.dynamic}
+    if call.tool.once_per:
+        parts: dict[str, str] = {}
+        holes: dict[str, str] = {}
+        for i, expr in enumerate(call.tool.once_per):
+            if call.hangs_on(expr):
+                holes[str(i)] = json_text([expr.source, hangs])
+            else:
+                parts[str(i)] = json_text(_value(call, expr))
+        yield _Identity(call.id, parts, holes)
+        return
+    known = {n: v for n, v in call.typed.items() if n in call.args and n != call.tool.idempotency_arg}
+    whole = {**call.args, **known}
+    whole = {n: v for n, v in whole.items() if n != call.tool.idempotency_arg}
+    yield _Identity(
+        call.id,
+        {name: json_text(key_value(value)) for name, value in whole.items()},
+        {name: text for name, text in hangs.items() if name != call.tool.idempotency_arg},
+    )
+
+
+def _value(call: Planned, expr: Expr) -> Any:
+    try:
+        return key_value(expr.evaluate({"args": call.typed}))
+    except ExpressionError:
+        return None
+
+
+def _parts(value: Any) -> dict[str, str]:
+    """Return the parts of an effect key's canonical value: of a list by position, of an object by name."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else [("", value)]
+    return {str(name): json_text(item) for name, item in items}

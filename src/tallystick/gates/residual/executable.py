@@ -1,0 +1,203 @@
+"""(iv) Dependencies: each write of the remainder will have what the act gate asks of it, or nothing is begun.
+
+A write that is wholly known is put before the act gate as the record stands. What the gate misses must come from a call
+before it; what people must say first cannot come from any call, so the remainder is held. A later write about entities
+that the remainder itself changes is judged again when it runs; here only what no call can change counts.
+A hold is ours: the source counts holds and does not say what they are.
+Source: residual completion, section 3.4, step 1 (iv).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from tallystick.contracts.types import Contract, Requirement, Tool
+from tallystick.gates.act import may_act
+from tallystick.gates.answers import Missing, Violated
+from tallystick.gates.conditions import raised, standing
+from tallystick.gates.evidence import requirement
+from tallystick.gates.residual.planned import Planned
+from tallystick.gates.residual.reasons import no
+from tallystick.gates.scope import Scope, scopes_of
+from tallystick.model import jsontext
+from tallystick.model.decision import Decision, Read, Reason, Verdict
+from tallystick.model.proposal import Call
+from tallystick.model.residual import json_text
+from tallystick.model.values import EntityRef, same
+from tallystick.view import View
+from tallystick.view.keys import typed_args
+
+_PEOPLE: Final = ("approval.", "confirmation.")
+"""Codes of what only people can say."""
+_ABOUT_ARGS: Final = ("args.", "schema.", "tool.", "gate.")
+"""Codes of calls that do not fit: grounding says so already, or nobody can judge them."""
+_TWICE: Final = frozenset({"effect.duplicate", "effect.in_doubt", "effect.in_flight", "idempotency.conflict"})
+
+
+def executable(
+    view: View, contract: Contract, calls: Sequence[Planned], covers: Callable[[str], Sequence[str]], now: datetime
+) -> Iterator[Reason]:
+    """Yield what stands in the way of each write, as far as it can be told before the first of them."""
+    supply = _Supply(calls)
+    touched: set[EntityRef] = set()
+    for at, planned in enumerate(calls):
+        if planned.writes and planned.tool is not None:
+            own = {EntityRef(*ref) for ref in planned.targets}
+            events = [n for n in covers(planned.id) if (o := view.obligations.get(n)) is not None and o.kind == "event"]
+            call = Call(
+                tool=planned.name, args=planned.args, now=now, wish=events[0] if len(events) == 1 else ""
+            )  # fmt: skip
+            if planned.dynamic:
+                refused, held = _in_part(view, contract, planned.tool, planned, call)
+            else:
+                refused, held = _whole(may_act(view, contract, call))
+            if not own.isdisjoint(touched):
+                refused, held = _for_good(view, refused), [r for r in held if r.code.startswith(_PEOPLE)]
+            yield from _refusals(planned, refused)
+            yield from _holds(planned, planned.tool, held, supply, at)
+            touched |= own
+
+
+def _whole(decision: Decision) -> tuple[list[Reason], list[Reason]]:
+    """Return (what refuses, what is missing) of the act gate's answer."""
+    if decision.verdict is Verdict.ADMIT:
+        return [], []
+    held = decision.verdict is Verdict.HOLD
+    reasons = list(decision.reasons)
+    return ([], reasons) if held and not _TWICE.intersection(decision.codes) else (reasons, [])
+
+
+def _in_part(
+    view: View, contract: Contract, tool: Tool, planned: Planned, call: Call
+) -> tuple[list[Reason], list[Reason]]:
+    """Return (what refuses, what is missing) of a write that is not wholly known: what does not hang on the rest."""
+    refused: list[Reason] = []
+    held: list[Reason] = []
+    for scope in scopes_of(view, contract, tool, call, typed_args(tool, call.args)):
+        answers = [*raised(scope), *(standing(scope, rule) for rule in contract.conditions)]
+        answers.extend(requirement(scope, rule) for rule in tool.requires if not _hangs(scope, planned, rule))
+        for answer in answers:
+            if isinstance(answer, Violated):
+                refused.extend(answer.reasons)
+            elif isinstance(answer, Missing):
+                held.extend(answer.reasons)
+    if tool.needs_approval is not None:
+        text = f"{tool.name} needs an approval of exactly its arguments, which are not known yet"
+        held.append(Reason(code="approval.missing", message=text, reverses="arguments known now, and the approval",
+                           where="approval"))  # fmt: skip
+    return refused, held
+
+
+def _hangs(scope: Scope, planned: Planned, rule: Requirement) -> bool:
+    """Return whether a requirement looks at an argument that is not known yet."""
+    if rule.kind == "approval" or planned.hangs_on(rule.expr, rule.when, rule.entity.id if rule.entity else None):
+        return True
+    named = {*rule.args_equal, *((rule.arg,) if rule.arg is not None else ())}
+    return not planned.dynamic.isdisjoint(named) or any(_hangs(scope, planned, option) for option in rule.options)
+
+
+def _for_good(view: View, refused: Iterable[Reason]) -> list[Reason]:
+    """Of a write to what the remainder changes before: what no call of it can reverse."""
+    raised_ids = {record.body.id for record in view.raised}
+    return [
+        r for r in refused
+        if r.code == "approval.denied" or r.code in _TWICE or (r.code == "condition.open" and r.where in raised_ids)
+    ]  # fmt: skip
+
+
+def _refusals(planned: Planned, refused: Iterable[Reason]) -> Iterator[Reason]:
+    for reason in refused:
+        if reason.code.startswith(_ABOUT_ARGS):
+            yield no("grounding", f"`{planned.id}`: {reason.message}", reason.reverses, planned.id)
+        else:
+            code = "duplicate" if reason.code in _TWICE else "effect"
+            yield no(code, f"`{planned.id}` ({reason.code}): {reason.message}", reason.reverses, planned.id)
+
+
+# ---------------------------------------------------------------- what is missing, and who would give it
+
+
+def _holds(planned: Planned, tool: Tool, held: Sequence[Reason], supply: _Supply, at: int) -> Iterator[Reason]:
+    """Yield what is missing and no call before this one gives; of several acceptable sources one is enough."""
+    groups: dict[str, dict[str, list[Reason]]] = {}
+    rules = {i: top for top in tool.requires for i in _ids(top)}
+    single = {i: rule for top in tool.requires for i, rule in _ids(top).items()}
+    for reason in held:
+        top = rules.get(reason.where)
+        groups.setdefault(top.id if top is not None else reason.where, {}).setdefault(reason.where, []).append(reason)
+    for options in groups.values():
+        left = {
+            where: [r for r in reasons if not supply.before(planned, single.get(where), r, at)]
+            for where, reasons in options.items()
+        }
+        top = rules.get(next(iter(options)))
+        if not (top is not None and top.kind == "any" and not all(left.values())):
+            for where, reasons in left.items():
+                for reason in reasons:
+                    yield _hold(planned, single.get(where), reason, supply, at)
+
+
+def _ids(rule: Requirement) -> dict[str, Requirement]:
+    found = {rule.id: rule}
+    for option in rule.options:
+        found.update(_ids(option))
+    return found
+
+
+def _hold(planned: Planned, rule: Requirement | None, reason: Reason, supply: _Supply, at: int) -> Reason:
+    text = f"`{planned.id}` ({reason.code}): {reason.message}"
+    if rule is not None and rule.kind in ("argument", "previewed") and not reason.code.startswith(_PEOPLE):
+        return no("dependency", f"{text}; no call before it gives that", reason.reverses, planned.id, reason.reads)
+    if supply.after(reason, at):
+        return no(
+            "dependency", f"{text}; a later call would give that", "that call before it", planned.id, reason.reads
+        )
+    return no("hold", text, reason.reverses, planned.id, reason.reads)
+
+
+class _Supply:
+    """Which calls of the remainder would answer which read, and where they stand."""
+
+    def __init__(self, calls: Sequence[Planned]) -> None:
+        self._by_tool: dict[str, list[int]] = {}
+        self._by_arg: dict[tuple[str, str, str], list[int]] = {}
+        self._previews: dict[str, list[int]] = {}
+        self._calls = calls
+        for at, call in enumerate(calls):
+            if call.effect == "preview":
+                self._previews.setdefault(call.name, []).append(at)
+            elif call.effect == "read":
+                self._by_tool.setdefault(call.name, []).append(at)
+                for name, value in call.args.items():
+                    if not isinstance(value, (dict, list)):
+                        self._by_arg.setdefault((call.name, name, json_text(value)), []).append(at)
+
+    def before(self, planned: Planned, rule: Requirement | None, reason: Reason, at: int) -> bool:
+        """Return whether a call before position `at` would give what is missing."""
+        if reason.code.startswith(_PEOPLE):
+            return False
+        if rule is not None and rule.kind == "previewed":
+            return any(i < at and self._same(planned, i, rule.args_equal) for i in self._previews.get(planned.name, ()))
+        return any(i < at for read in reason.reads for i in self._reads(read))
+
+    def after(self, reason: Reason, at: int) -> bool:
+        """Return whether only a call after position `at` would give it."""
+        return any(i > at for read in reason.reads for i in self._reads(read))
+
+    def _reads(self, read: Read) -> Iterator[int]:
+        """Yield the calls that are this read, with the arguments it names."""
+        args = jsontext.loads(read.args)
+        if not args:
+            yield from self._by_tool.get(read.tool, ())
+            return
+        first = next(iter(args))
+        for at in self._by_arg.get((read.tool, first, json_text(args[first])), ()):
+            mine = self._calls[at].args
+            if all(name in mine and same(mine[name], value) for name, value in args.items()):
+                yield at
+
+    def _same(self, planned: Planned, at: int, names: Sequence[str]) -> bool:
+        other = self._calls[at].args
+        return all((n in other) == (n in planned.args) and same(other.get(n), planned.args.get(n)) for n in names)

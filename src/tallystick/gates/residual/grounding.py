@@ -1,0 +1,119 @@
+"""(i) Allowed interfaces, arguments that fit, and a source for every one of them; a write says what it addresses.
+
+Which entity, which arguments that something owed or kept depends on, which effect class: of a write these are known
+before anything runs, or the write is not admitted. Everything else may be dynamic.
+Source: residual completion, section 3.4, step 1 (i).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tallystick.contracts.arguments import validate_args
+from tallystick.contracts.types import Contract, Tool
+from tallystick.gates.residual.planned import Planned
+from tallystick.gates.residual.reasons import no
+from tallystick.gates.residual.refs import literals_in, names_in
+from tallystick.gates.residual.sources import Sources
+from tallystick.model.decision import Reason
+from tallystick.model.pointer import join
+from tallystick.model.residual import Residual
+from tallystick.model.values import EntityRef
+
+MAX_REASONS = 20
+"""Most reasons of one kind about one call."""
+
+
+def grounding(contract: Contract, residual: Residual, sources: Sources, calls: Sequence[Planned]) -> Iterator[Reason]:
+    """Yield what of the calls is not allowed, does not fit, or comes from nowhere."""
+    interfaces = frozenset(residual.interfaces)
+    fixed = _fixed(contract, residual)
+    verified = verified_entities(residual)
+    checked = _Checked()
+    for call in calls:
+        if call.tool is None or call.name not in interfaces:
+            yield no(
+                "grounding", f"`{call.name}` is no interface of the residual contract", "one that it lists", call.id
+            )
+            continue
+        yield from checked.misfits(call.tool, call)
+        yield from _sourceless(sources, call.tool, call)
+        if call.writes:
+            yield from _unidentified(contract, call.tool, call, fixed.get(call.name, frozenset()))
+            for ref in dict.fromkeys(call.targets):
+                if ref not in verified:
+                    yield no("grounding", f"nothing has shown {ref}", f"a receipt or a confirmation of {ref}", call.id)
+
+
+def verified_entities(residual: Residual) -> frozenset[EntityRef]:
+    """Return the entities a write may address: seen, chosen, addressed before, named by the task or what it owes."""
+    pairs = [(e.kind, e.id) for e in residual.entities]
+    pairs.extend((b.kind, b.id) for b in residual.bindings if b.kind and b.source != "statement")
+    pairs.extend((kind, name) for kept in residual.kept for kind, name in kept.entities)
+    pairs.extend((o.entity[0], o.entity[1]) for o in residual.owed if o.entity)
+    return frozenset(EntityRef(kind, name) for kind, name in pairs)
+
+
+def _sourceless(sources: Sources, tool: Tool, call: Planned) -> Iterator[Reason]:
+    """Yield the literals, and the names of members, that nobody stated."""
+    found = 0
+    for arg, value in call.written.items():
+        places = [p for p, literal in literals_in(value) if not sources.grounds(tool, arg, p, literal)]
+        places.extend((*p, name) for p, name in names_in(value) if not sources.names(tool, arg, p, name))
+        for place in places:
+            if found == MAX_REASONS:
+                return
+            found += 1
+            text = f"`{call.id}`: nothing recorded states the value at {join((arg, *place))}"
+            wanted = "a reference to what says it, or a value that a receipt, a binding or the user states"
+            yield no("grounding", text, wanted, call.id)
+
+
+def _unidentified(contract: Contract, tool: Tool, call: Planned, fixed: frozenset[str]) -> Iterator[Reason]:
+    """What decides which effect it is has to be known now: nobody can compare what is not."""
+    exprs = [condition for condition, _ in tool.effect_cases]
+    exprs.extend(entity.id for entity in tool.target)
+    exprs.extend(rule.per[tool.name] for rule in contract.exclusive if tool.name in rule.per)
+    names = fixed | ({tool.batch.arg} if tool.batch is not None else frozenset())
+    if call.hangs_on(*exprs) or not call.dynamic.isdisjoint(names):
+        text = f"`{call.id}`: which effect it is hangs on {', '.join(sorted(call.dynamic))}, known only when it runs"
+        yield no("grounding", text, "a value known now", call.id)
+
+
+def _fixed(contract: Contract, residual: Residual) -> dict[str, frozenset[str]]:
+    """Return tool → the arguments that something owed, admissible or chosen fixes."""
+    fields = frozenset(b.name for b in residual.bindings if b.source != "task" and b.name)
+    found = dict.fromkeys(contract.tools, fields)
+    for entry in residual.effects:
+        found[entry.tool] = found.get(entry.tool, fields) | {name for name, _ in entry.args}
+    return found
+
+
+class _Checked:
+    """Arguments checked by the tool's schema and declared types, apart from those that are not known yet."""
+
+    def __init__(self) -> None:
+        self._without: dict[tuple[str, frozenset[str]], Tool] = {}
+
+    def misfits(self, tool: Tool, call: Planned) -> Iterator[Reason]:
+        """Yield how a call's arguments do not fit its tool."""
+        if call.dynamic:
+            key = (call.name, call.dynamic)
+            if key not in self._without:
+                self._without[key] = _without(tool, call.dynamic)
+            tool, args = self._without[key], {**call.args, **dict.fromkeys(call.dynamic)}
+            problems = validate_args(tool, args)
+        else:
+            problems = validate_args(tool, call.args, call.typed)
+        for problem in problems[:MAX_REASONS]:
+            yield no("grounding", f"`{call.id}`: {problem.message}", problem.fix or "arguments that fit", call.id)
+
+
+def _without(tool: Tool, names: frozenset[str]) -> Tool:
+    """Return a tool whose arguments of these names may be anything: their live values are judged when they run."""
+    schema = tool.args_schema
+    if schema is not None and isinstance(schema.get("properties"), dict):
+        free = {name: ({} if name in names else stated) for name, stated in schema["properties"].items()}
+        schema = {**schema, "properties": free}
+    return replace(tool, args={n: t for n, t in tool.args.items() if n not in names}, args_schema=schema)
