@@ -7,4 +7,10 @@ from the tools' public schemas. A gold replay has no conversation, so the user's
 from tallystick.evals.takeover.tau2.contracts import contract_of
 from tallystick.evals.takeover.tau2.surface import Tau2
 
-__all__ = ["Tau2", "contract_of"]
+RETAIL_EVERY = Tau2("retail", every=True)
+RETAIL_BARE = Tau2("retail", looked=False)
+AIRLINE_EVERY = Tau2("airline", every=True)
+AIRLINE_BARE = Tau2("airline", looked=False)
+"""The other frontiers, for `tallystick eval takeover --surface tallystick.evals.takeover.tau2:RETAIL_EVERY`."""
+
+__all__ = ["AIRLINE_BARE", "AIRLINE_EVERY", "RETAIL_BARE", "RETAIL_EVERY", "Tau2", "contract_of"]

@@ -106,8 +106,8 @@ class Tau2:
 
     @property
     def name(self) -> str:
-        """The domain's."""
-        return self.domain
+        """The domain's, and what is other than by default."""
+        return f"{self.domain}{'-every' if self.every else ''}{'' if self.looked else '-bare'}"
 
     def frontiers(self, episodes: int | None, seed: str) -> Sequence[Tau2Frontier]:
         """Return the frontiers in the benchmark's order: all, or so many of them, drawn.
