@@ -108,8 +108,9 @@ class Closing:
                 UNREAD, f"the claims cannot be read: {bad.message}", bad.fix or "JSON values", where=where
             )
             unread: Finish = yield Write(
-                lambda: self._decide(text, (), outcome, declared_by=declared_by, truncated=truncated, given=unreadable,
-                                     tenure=tenure)
+                lambda: self._decide(
+                    text, (), outcome, declared_by=declared_by, truncated=truncated, given=unreadable, tenure=tenure
+                )
             )
             return unread
         if self._journal.view.doubts and not truncated:

@@ -15,10 +15,14 @@ from typing import Any, Final, Protocol
 from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError
 from tallystick.gates.residual import Grounded, ground
+from tallystick.gates.residual.refs import scalars
+from tallystick.gates.residual.sources import Sources
 from tallystick.model import jsontext
 from tallystick.model.decision import Reason
 from tallystick.model.events import Obliged
-from tallystick.model.values import EntityRef, decimal_of, plain
+from tallystick.model.pointer import split
+from tallystick.model.residual import Residual
+from tallystick.model.values import EntityRef
 from tallystick.runtime.known import args_named, one_of, tool_named
 from tallystick.runtime.successors import args_schema
 from tallystick.view import CallRecord, EffectRecord, ObligationRecord, View, targets_of
@@ -224,7 +228,7 @@ def extracted_problems(view: View, contract: Contract, found: object) -> tuple[R
         return (_problem(f"the extractor returned a {type(found).__name__}, not a list of obligations", ""),)
     bodies = list(found)
     grounded = ground(view, contract)
-    known = _Known(view, grounded)
+    known = _Known(view, contract, grounded)
     reasons: list[Reason] = []
     taken = set(view.obligations)
     for body in bodies:
@@ -262,7 +266,7 @@ def _problems(
                 kind.parse(value)
             except ValueError as bad:
                 yield _problem(f"argument `{name}` of {tool.name}: {bad}", body.id)
-        if not known.holds(value, _enum(tool, name)):
+        if not known.holds(tool, name, value):
             yield _problem(f"argument `{name}` of {tool.name}: nothing in the record says its value", body.id)
 
 
@@ -279,70 +283,33 @@ def _writes(tool: Tool) -> bool:
     return tool.effect == "write" or any(effect == "write" for _, effect in tool.effect_cases)
 
 
-def _enum(tool: Tool, name: str) -> Sequence[Any]:
-    stated = ((tool.args_schema or {}).get("properties") or {}).get(name)
-    allowed = stated.get("enum") if isinstance(stated, Mapping) else None
-    return allowed if isinstance(allowed, list) else ()
-
-
 class _Known:
-    """The values a record says: in live receipts, choices, the task's inputs, and the user's own words."""
+    """The values a record says: in live receipts, choices, the task, and the user's own words."""
 
-    def __init__(self, view: View, grounded: Grounded) -> None:
-        said = [leaf for e in grounded.receipts for leaf in _leaves(_value(view, e.receipt))]
-        said += [e.id for e in grounded.entities]
-        said += [leaf for b in grounded.bindings for leaf in (b.id, *_leaves(_json(b.value)))]
-        self._values = {form for leaf in said for form in _forms(leaf)}
+    def __init__(self, view: View, contract: Contract, grounded: Grounded) -> None:
+        stated = Residual(
+            run=view.run, tenure="", upto=view.upto, head=view.head, bindings=list(grounded.bindings),
+            kept=list(grounded.kept), entities=list(grounded.entities), receipts=list(grounded.receipts),
+            words=list(grounded.words),
+        )  # fmt: skip
+        self._sources = Sources(view, contract, stated)
         self._choices = [[b.kind, b.id] for b in grounded.bindings]
-        self._words = "\n".join([view.task.request, *(text for who, text in view.talk if who == "user")])
+        self._request = view.task.request
 
     def chosen(self, entity: list[str]) -> bool:
         return entity in self._choices
 
-    def holds(self, value: Any, allowed: Sequence[Any]) -> bool:
+    def holds(self, tool: Tool, name: str, value: Any) -> bool:
+        """Return whether the record states an argument's value, as for an argument of a proposal; or the request does.
+
+        A reference is data here: an obligation is fixed before anything is proposed.
+        """
         return all(
-            isinstance(leaf, bool) or leaf is None or leaf in allowed or not self._values.isdisjoint(_forms(leaf))
-            or self._spoken(leaf)
-            for leaf in _leaves(value)
-        )  # fmt: skip
+            self._sources.grounds(tool, name, split(pointer), leaf) or self._asked(leaf)
+            for pointer, leaf in scalars(value)
+        )
 
-    def _spoken(self, leaf: Any) -> bool:
+    def _asked(self, leaf: Any) -> bool:
         text = str(leaf)
-        return text != "" and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", self._words) is not None
-
-
-def _value(view: View, receipt: str) -> Any:
-    record = view.receipt(receipt)
-    return record.value if record is not None else None
-
-
-def _json(text: str) -> Any:
-    return jsontext.loads(text) if text else ""
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _leaves(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item)
-    else:
-        yield value
-
-
-def _forms(value: Any) -> tuple[str, ...]:
-    """Return the texts a leaf is known by. Ids are opaque, so `007` is never `7`; an amount is known by its value."""
-    if isinstance(value, str):
-        if not value:
-            return ()
-        try:
-            return (value, _digits(value)) if "." in value else (value,)
-        except ValueError:
-            return (value,)
-    return () if isinstance(value, bool) or value is None else (_digits(value),)
-
-
-def _digits(value: Any) -> str:
-    text = plain(decimal_of(value))
-    return text.rstrip("0").rstrip(".") if "." in text else text
+        whole = rf"(?<!\w)(?<!\w[-.,/@:]){re.escape(text)}(?!\w)(?![-.,/@:]\w)"
+        return text != "" and re.search(whole, self._request) is not None

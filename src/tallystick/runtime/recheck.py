@@ -30,6 +30,10 @@ from tallystick.model.events import (
     Issued,
     Received,
     Refusal,
+    ResidualEnded,
+    ResidualFrozen,
+    ResidualJudged,
+    ResidualStep,
     Sealed,
     Started,
     StopAnswered,
@@ -40,6 +44,7 @@ from tallystick.runtime.bounds import Bounds, Limits
 from tallystick.runtime.calls import RUNTIME_CODES
 from tallystick.runtime.closing import UNREAD
 from tallystick.runtime.handing import again
+from tallystick.runtime.takeover_recheck import again as tenure_again
 from tallystick.view import View
 from tallystick.view.frozen import frozen_in
 from tallystick.view.state import when
@@ -148,6 +153,8 @@ class _Again:
             self._answered(body, seq)
         elif isinstance(body, Handed | Received):
             self._transferred(body, seq)
+        elif isinstance(body, ResidualFrozen | ResidualJudged | ResidualStep | ResidualEnded):
+            self._tenure(body, seq)
         elif isinstance(body, Issued):
             self._issued(body, seq)
         elif isinstance(body, Ended) and self.view.ended is None:
@@ -228,6 +235,15 @@ class _Again:
                 self._differ(seq, "handoff", f"{body.verdict} {body.state}", f"{found.verdict} {found.state}",
                              f"another {name}")  # fmt: skip
                 return
+
+    def _tenure(self, body: ResidualFrozen | ResidualJudged | ResidualStep | ResidualEnded, seq: int) -> None:
+        """A successor's contract, the decision about its whole proposal, and each step come out again."""
+        self.compared += 1
+        try:
+            for recorded, now, message in tenure_again(self.view, self.contract, body):
+                self._differ(seq, f"tenure {body.tenure}", recorded, now, message)
+        except InputError as bad:
+            self._differ(seq, f"tenure {body.tenure}", "", "", bad.message)
 
     def _issued(self, body: Issued, seq: int) -> None:
         """The certificate is bound again to what was known at its stop, and comes out byte for byte."""

@@ -23,13 +23,13 @@ from tallystick.runtime.calls import Calls
 from tallystick.runtime.closing import Closing, stop_outcome
 from tallystick.runtime.drivers import Steps, Wait, Write, adrive, drive
 from tallystick.runtime.finish_tool import NAME, FinishTool
-from tallystick.runtime.handing import Handing
 from tallystick.runtime.journal import Journal
 from tallystick.runtime.known import callable_named, seconds_in, tool_named, turn_in, typed
 from tallystick.runtime.outcome import Finish, Outcome, Status
 from tallystick.runtime.pending import Pending, pending
 from tallystick.runtime.proposals import Proposal, exact_args, is_coroutine
 from tallystick.runtime.standing import Reporting
+from tallystick.runtime.takeover import TakingOver
 from tallystick.runtime.turns import Turn, Turns
 from tallystick.runtime.wrap import OnRefusal, wrap
 from tallystick.view import View
@@ -49,7 +49,7 @@ class Default(Enum):
         return "Default.GUARD"
 
 
-class Run(Handing):
+class Run(TakingOver):
     """One run in one tenure. Make it with `Guard.run` or `Guard.resume`, and use it as a context manager.
 
     Leaving the block without an accepted `finish` ends the run honestly: IN_DOUBT, BLOCKED or UNCERTIFIED. `suspend`
