@@ -24,6 +24,7 @@ from tallystick.cli.draft import draft
 from tallystick.cli.eval import evals
 from tallystick.cli.eval_handoff import handoff
 from tallystick.cli.eval_lifecycle import lifecycle, repairs, rollouts
+from tallystick.cli.eval_takeover import takeover
 from tallystick.cli.eval_tau2 import lifecycle_tau2
 from tallystick.cli.eval_termination import termination
 from tallystick.cli.files import export, verify
@@ -105,6 +106,7 @@ evals.command("lifecycle-rollouts")(rollouts)
 evals.command("lifecycle-repairs")(repairs)
 evals.command("lifecycle-tau2")(lifecycle_tau2)
 evals.command("termination")(termination)
+evals.command("takeover")(takeover)
 app.add_typer(models, name="models", short_help="Run a small model on this machine, without a key.")
 app.add_typer(evals, name="eval", short_help="Benchmarks of agents, scripted or real.")
 
