@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.evals_takeover import state_bench_checkout as made
 
 from tallystick.errors import InputError
 from tallystick.evals.takeover.state_bench import Frontier, StateBench
@@ -15,6 +14,7 @@ from tallystick.evals.takeover.successors import filled
 from tallystick.evals.takeover.surface import Opened
 from tallystick.gates.residual import construct
 from tallystick.model import jsontext
+from tests.evals_takeover import state_bench_checkout as made
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.evals_takeover import state_bench_checkout as made
 
 from tallystick.evals.takeover.state_bench import StateBench
 from tallystick.evals.takeover.state_bench_data import CONTRACTS
 from tallystick.evals.takeover.state_bench_measures import bindings, effects, measured
+from tests.evals_takeover import state_bench_checkout as made
 
 CHECKOUT = "TALLYSTICK_STATE_BENCH"
 """Names a checkout of the benchmark, for the tests that play recordings in its simulator."""
