@@ -23,10 +23,12 @@ from tallystick.gates.residual.ground import Grounded, ground
 from tallystick.gates.residual.reasons import no
 from tallystick.gates.scope import scope_of
 from tallystick.gates.stage import END_OF_TIME, call_for
+from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.residual import Admissible, Owed, Residual, json_text
 from tallystick.model.values import Money, plain
 from tallystick.view import ObligationRecord, View
+from tallystick.view.keys import entity_of
 
 
 def construct(
@@ -226,7 +228,7 @@ def _admissible(contract: Contract, grounded: Grounded, owed: Owed) -> Iterator[
         tool = contract.tools.get(name)
         if tool is None or not may_write(tool):
             continue
-        entity = owed.entity
+        entity = owed.entity or _named(tool, owed)
         if not entity:
             kinds = {expr.kind for expr in tool.target if not expr.each}
             chosen = {
@@ -235,6 +237,15 @@ def _admissible(contract: Contract, grounded: Grounded, owed: Owed) -> Iterator[
             }  # fmt: skip
             entity = [*next(iter(chosen))] if len(chosen) == 1 else []
         yield Admissible(tool=name, obligation=owed.id, entity=entity, args=owed.args)
+
+
+def _named(tool: Tool, owed: Owed) -> list[str]:
+    """Return the entity that the arguments owed name: what was chosen for another effect does not replace it."""
+    single = [expr for expr in tool.target if not expr.each]
+    if len(single) != 1:
+        return []
+    env = {"args": {name: jsontext.loads(text) for name, text in owed.args}}
+    return next(([*ref] for ref in entity_of(single[0], env)), [])
 
 
 def _interfaces(contract: Contract, effects: Iterable[Admissible]) -> list[str]:

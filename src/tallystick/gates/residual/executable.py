@@ -53,10 +53,9 @@ def executable(
                 refused, held = _in_part(view, contract, planned.tool, planned, call)
             else:
                 refused, held = _whole(may_act(view, contract, call))
-            if not own.isdisjoint(touched):
-                refused, held = _for_good(view, refused), [r for r in held if r.code.startswith(_PEOPLE)]
-            yield from _refusals(planned, refused)
-            yield from _holds(planned, planned.tool, held, supply, at)
+            changed = not own.isdisjoint(touched)
+            yield from _refusals(planned, _for_good(view, refused) if changed else refused)
+            yield from _holds(planned, planned.tool, held, supply, at, changed=changed)
             touched |= own
 
 
@@ -119,8 +118,14 @@ def _refusals(planned: Planned, refused: Iterable[Reason]) -> Iterator[Reason]:
 # ---------------------------------------------------------------- what is missing, and who would give it
 
 
-def _holds(planned: Planned, tool: Tool, held: Sequence[Reason], supply: _Supply, at: int) -> Iterator[Reason]:
-    """Yield what is missing and no call before this one gives; of several acceptable sources one is enough."""
+def _holds(
+    planned: Planned, tool: Tool, held: Sequence[Reason], supply: _Supply, at: int, *, changed: bool
+) -> Iterator[Reason]:
+    """Yield what is missing and no call before this one gives; of several acceptable sources one is enough.
+
+    About an entity that the remainder changes before, a fact may yet come: what people say does not, and neither does
+    the predecessor's result by itself where the argument is a value and not bound to it.
+    """
     groups: dict[str, dict[str, list[Reason]]] = {}
     rules = {i: top for top in tool.requires for i in _ids(top)}
     single = {i: rule for top in tool.requires for i, rule in _ids(top).items()}
@@ -129,7 +134,12 @@ def _holds(planned: Planned, tool: Tool, held: Sequence[Reason], supply: _Supply
         groups.setdefault(top.id if top is not None else reason.where, {}).setdefault(reason.where, []).append(reason)
     for options in groups.values():
         left = {
-            where: [r for r in reasons if not supply.before(planned, single.get(where), r, at)]
+            where: [
+                r
+                for r in reasons
+                if not supply.before(planned, single.get(where), r, at)
+                and (not changed or _stays(single.get(where), r))
+            ]
             for where, reasons in options.items()
         }
         top = rules.get(next(iter(options)))
@@ -137,6 +147,10 @@ def _holds(planned: Planned, tool: Tool, held: Sequence[Reason], supply: _Supply
             for where, reasons in left.items():
                 for reason in reasons:
                     yield _hold(planned, single.get(where), reason, supply, at)
+
+
+def _stays(rule: Requirement | None, reason: Reason) -> bool:
+    return reason.code.startswith(_PEOPLE) or (rule is not None and rule.kind == "argument")
 
 
 def _ids(rule: Requirement) -> dict[str, Requirement]:

@@ -102,21 +102,34 @@ def _shown_by(view: View, ref: EntityRef) -> str:
 
 def _bindings(view: View, contract: Contract) -> Iterator[Binding]:
     yield from _of_the_task(view, contract)
+    yield from (binding for _, binding in sorted(_newest(view).values(), key=lambda pair: pair[0]))
+
+
+def _newest(view: View) -> dict[tuple[str, ...], tuple[int, Binding]]:
+    """Return what the user chose or stated; of one field of one entity, the newest word counts."""
+    said: list[tuple[int, Binding]] = []
     for ref, choices in view.index.confirmed.items():
         for name, choice in choices.items():
             if not choice.body.guessed:
-                yield Binding(
+                binding = Binding(
                     kind=ref.kind, id=ref.id, name=name, value=choice.body.value, source="confirmation",
                     support=choice.digest,
                 )  # fmt: skip
+                said.append((choice.seq, binding))
     for seq, body in view.stated:
-        if body.field == WITHDRAWN:
-            continue
-        kind, name = body.entity if len(body.entity) == 2 else ("", "")
-        yield Binding(
-            kind=kind, id=name, name=body.field, value=body.value, source="statement",
-            support=view.digest_at(seq) or "",
-        )  # fmt: skip
+        if body.field != WITHDRAWN:
+            kind, of = body.entity if len(body.entity) == 2 else ("", "")
+            binding = Binding(
+                kind=kind, id=of, name=body.field, value=body.value, source="statement",
+                support=view.digest_at(seq) or "",
+            )  # fmt: skip
+            said.append((seq, binding))
+    found: dict[tuple[str, ...], tuple[int, Binding]] = {}
+    for seq, binding in sorted(said, key=lambda pair: pair[0]):
+        # What is stated about no entity in particular may be true of several.
+        key = (binding.kind, binding.id, binding.name) if binding.kind else ("", "", binding.name, binding.value)
+        found[key] = (seq, binding)
+    return found
 
 
 def _of_the_task(view: View, contract: Contract) -> Iterator[Binding]:
