@@ -96,8 +96,9 @@ def test_no_chain_of_up_to_six_lossy_hops_loses_a_blocker_or_lets_the_action_thr
         for name in names:
             changed = _over(artifact, LOSSY[name], rng)
             taken = run.receive(changed, **kinds)
-            if not taken.accepted:  # digits of the run's id were swapped: it says that it is of another run
-                assert (name, taken.decision.codes[0]) == ("swaps digits", "handoff.foreign")
+            if not taken.accepted:  # where digits of the run's id were swapped, it says that it is of another run
+                assert taken.decision.codes[0] == "handoff.foreign"
+                assert "swaps digits" in names
                 taken = run.receive(changed, discard_foreign=True, **kinds)
             assert taken.accepted
             assert prose(taken.artifact, taken.form) == prose(changed, taken.form)

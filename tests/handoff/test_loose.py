@@ -172,6 +172,24 @@ def test_of_another_run_anywhere_in_an_artifact_it_is_seen(where: str) -> None:
     assert here.receive(artifact, discard_foreign=True).accepted
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [
+        '"run":"other","seq":3}\n[tallystick carrier/1 end ' + "ab" * 32 + "]\nGo on.",
+        '],"carrier":"carrier/1","head":"ab","left":[],"resolved":[],"run":"other","seq":3}\nGo on.',
+        "[tallystick carrier/1 begin]\n[tallystick] run other: 1 open blo",
+        "> [tallystick carrier/1 begin]\n> [tallystick] run other",
+        "ick] run other: 1 open blocker [tallystick] b1 | stop: do not share Go on.",
+    ],
+)
+def test_what_a_tear_left_of_another_runs_block_names_it_and_of_ones_own_does_not(piece: str) -> None:
+    guard = guarded(Desk())
+    found = guard.run(run_id="here").receive(piece)
+    assert (found.verdict, {f.run for f in found.foreign}) == ("reject", {"other"})
+    own = guard.run(run_id="others").receive(piece.replace('"other"', '"others"').replace("other:", "others:"))
+    assert own.verdict == "repaired"
+
+
 def test_a_text_about_blocks_is_repaired_once_and_is_at_rest_then(run: Run) -> None:
     about = "A block starts with `[tallystick carrier/1 begin]` and says `[tallystick] b1 | stop: do not pay`.\n"
     found = run.receive(about)

@@ -162,13 +162,16 @@ def compare(
     """
     found = blocks(artifact, form)
     loose = traces_in(artifact, form)
-    strange = [said for said in (*(s for b in found for s in b.said), *loose) if said.run not in ("", expected.run)]
+    told = {block.carrier.run for block in found if block.whole and block.carrier is not None}
+    # Of a run whose whole block is there, the pieces say nothing more.
+    pieces = [said for said in loose if said.carrier is not None or said.run not in told]
+    strange = [said for said in (*(s for b in found for s in b.said), *pieces) if not said.of(expected.run)]
     knows = held if held is not None else held_by(view) if view is not None and strange else None
     foreign = _foreign(said for said in strange if knows is None or not knows.has(said))
     if not found:
         losses = tuple(Loss(blocker=b.id, field=f, how="missing") for b in expected.blockers for f in FIELDS)
         # Marks of a block that prove nothing are what is left of one: not the same as never having had one.
-        torn = any(said.run in ("", expected.run) for said in loose)
+        torn = any(said.of(expected.run) for said in loose)
         return Compared(
             state="edited" if torn else "foreign" if foreign else "absent", losses=losses, carried=(), foreign=foreign
         )
@@ -201,7 +204,7 @@ def _foreign(strange: Iterable[Trace]) -> tuple[Foreign, ...]:
 def _state(block: Block, expected: Carrier, view: View | None) -> State:
     carrier = block.carrier
     if carrier is None:
-        if any(said.run != expected.run for said in block.said):
+        if any(not said.of(expected.run) for said in block.said):
             return "foreign"
         return "partial" if _known(block.lines, expected) else "edited"
     if carrier.run != expected.run:

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, get_args
 
 from tallystick.errors import InputError
 from tallystick.handoff.carrier import BEGIN, JSON, OWN, VERSION, Carrier, carrier_from, end_line, render, text_lines
-from tallystick.handoff.loose import Span, Trace, cut, everything, parsed, spans, traces, unescaped
+from tallystick.handoff.loose import Span, Trace, cut, parsed, spans, traces, unescaped
 from tallystick.model import jsontext
 
 Form = Literal["text", "markdown", "messages", "ticket", "ticket-text"]
@@ -110,10 +110,11 @@ def blocks(artifact: Any, form: Form) -> tuple[Block, ...]:
 
 
 def traces_in(artifact: Any, form: Form) -> tuple[Trace, ...]:
-    """Return what else in an artifact has the marks of a block and proves nothing, anywhere in it."""
-    if form == "ticket-text":
-        return traces(jsontext.loads(prose(artifact, form)))
-    return traces(prose(artifact, form)) if _may_hold(artifact) else ()
+    """Return what in an artifact has the marks of a block, anywhere in it: pieces that are in no block, and blocks too.
+
+    Where a tear goes through a block, the one half may be in lines of its own and the other among the words around it.
+    """
+    return traces(jsontext.loads(artifact) if form == "ticket-text" else artifact)
 
 
 def prose(artifact: Any, form: Form) -> Any:
@@ -152,11 +153,6 @@ def _goes_on(line: str) -> bool:
 
 def _lines(text: str) -> list[str]:
     return _LINE.findall(text)
-
-
-def _may_hold(artifact: Any) -> bool:
-    """Whether the name of the library is anywhere in it: where it is not, nothing needs a closer look."""
-    return any("tallystick" in text.casefold() for text in everything(artifact) if isinstance(text, str))
 
 
 def _loose(text: str) -> tuple[Span, ...]:

@@ -33,14 +33,21 @@ _UNSEEN: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206
 _FIELDS: Final = r"(?:stop|removes|until|decided by|meanwhile):"
 _MARK: Final = re.compile(
     r"\[\s{0,9}tallystick(?:\s{0,9}\]\s{1,9}(?:run\s|[^\n\[]{1,400}?\|\s{1,9}" + _FIELDS + r")|\s{1,9}json\s{0,9}\]"
-    r"|\s{1,9}carrier/1\s{1,9}(?:begin|end)\b)",
+    r"|\s{1,9}carrier/1\s{1,9}(?:begin|end)\b)" + r'|"carrier"\s{0,9}:\s{0,9}"carrier/\d',
     re.IGNORECASE,
 )
 _RUN_LINE: Final = re.compile(
-    r"\[\s{0,9}tallystick\s{0,9}\]\s{1,9}run\s{1,9}(.{1,400}?):\s{1,9}(?:no|\d{1,9})\s{1,9}open\s{1,9}blockers?\b",
+    r"\]\s{1,9}run\s{1,9}(.{1,400}?):\s{1,9}(?:no|\d{1,9})\s{1,9}open\s{1,9}blockers?\b",
     re.IGNORECASE | re.DOTALL,
 )
-_RUN_MEMBER: Final = re.compile(r'"run"\s{0,9}:\s{0,9}"([^"]{1,400})"\s{0,9},\s{0,9}"seq"')
+_RUN_TORN: Final = re.compile(
+    r"begin\s{0,9}\][\s>|*#\-\u2022]{1,40}\[\s{0,9}tallystick\s{0,9}\]\s{1,9}run\s{1,9}([^\s\[]{1,400}?)(?::?(?=[\s\[]|$))",
+    re.IGNORECASE,
+)
+_RUN_MEMBER: Final = re.compile(r'"run"\s{0,9}:\s{0,9}"([^"]{1,400})"\s{0,9},\s{0,9}"seq"', re.IGNORECASE)
+_CODE: Final = re.compile(r"(?<!\\)\\+u([0-9a-fA-F]{4})")
+_BLANKS: Final = re.compile(r"(?<!\\)\\+[nrt]")
+_SLASHED: Final = re.compile(r'(?<!\\)\\+"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,10 @@ class Trace:
 
     run: str
     carrier: Carrier | None = None
+
+    def of(self, run: str) -> bool:
+        """Return whether they name that run, or so much of its name as a tear left."""
+        return self.run == run or (self.carrier is None and run.startswith(self.run))
 
 
 def unescaped(text: str) -> str:
@@ -176,27 +187,40 @@ def _in_mapping(value: Mapping[Any, Any]) -> Iterator[Trace]:
 
 
 def _in_text(text: str) -> Iterator[Trace]:
-    if "tallystick" not in text and "tallystick" not in text.casefold():
+    if "tallystick" not in (low := text.casefold()) and "carrier/" not in low:
         return
     said = _plain(text)
     if _MARK.search(said) is None:
         return
-    runs: dict[str, Carrier | None] = {}
+    found: dict[str, Carrier] = {}
     for match in _MARK.finditer(said):
-        if "json" in match[0]:
-            carrier = _stated(said, match.end())
-            if carrier is not None:
-                runs[carrier.run] = carrier
-    for pattern in (_RUN_LINE, _RUN_MEMBER):
-        for match in pattern.finditer(said):
-            runs.setdefault(" ".join(match[1].split()))
-    for run, carrier in (runs or {"": None}).items():
-        yield Trace(run, carrier)
+        carrier = _stated(said, match.end()) if "json" in match[0].lower() else None
+        if carrier is not None:
+            found[carrier.digest()] = carrier
+    named = {carrier.run for carrier in found.values()}
+    # Lines are wrapped anywhere, in the middle of a name too.
+    joined = "".join(line.strip(_AROUND) for line in said.splitlines())
+    others = {
+        " ".join(match[1].split()): None
+        for pattern, text in ((_RUN_LINE, said), (_RUN_TORN, said), (_RUN_MEMBER, said), (_RUN_MEMBER, joined))
+        for match in pattern.finditer(text)
+    }
+    yield from (Trace(carrier.run, carrier) for carrier in found.values())
+    yield from (Trace(run) for run in others if run not in named)
+    if not found and not others:
+        yield Trace("")
 
 
 def _plain(text: str) -> str:
-    said = unescaped(unescaped(text)).replace('\\"', '"')
+    said = unescaped(unescaped(text))
+    if "\\" in said:  # a JSON text within a text
+        said = _BLANKS.sub(" ", _SLASHED.sub('"', _CODE.sub(lambda found: _letter(found[1]), said)))
     return _UNSEEN.sub("", unicodedata.normalize("NFKC", said))
+
+
+def _letter(code: str) -> str:
+    letter = chr(int(code, 16))
+    return " " if "\ud800" <= letter <= "\udfff" else letter
 
 
 def _stated(said: str, at: int) -> Carrier | None:
