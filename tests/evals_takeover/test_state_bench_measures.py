@@ -133,7 +133,8 @@ def test_the_200_recordings_in_the_benchmarks_simulator(shared: Path) -> None:
     kept = found["effects"]
     assert (kept["found"], kept["right"], kept["real"]) == (151, 151, 161)
     assert len(kept["in_doubt"]) == 10
-    assert found["obligations"]["upper_bound_from_gold"]["bottom"] == {"residual.doubt": 1}
+    # Three remainders take back an effect of the prefix: the customer thought better of it, or the agent had erred.
+    assert found["obligations"]["upper_bound_from_gold"]["bottom"] == {"residual.blocked": 3, "residual.doubt": 1}
     _check_misleading(found)
 
 

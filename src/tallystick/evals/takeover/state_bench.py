@@ -31,7 +31,7 @@ from tallystick.evals.takeover.state_bench_data import (
     Folder,
     contract_of,
     conversation_of,
-    listed_in,
+    free_in,
     open_folder,
     task_of,
 )
@@ -255,9 +255,9 @@ class StateBench:
     def frontier(self, cut: Cut) -> Frontier:
         """Return a cut as a frontier of this surface."""
         domain = cut.walk.episode.domain
-        schemas = self._schemas(domain)
+        contract, schemas = self.contract(domain), self._schemas(domain)
         return Frontier(
-            cut=cut, contract=self.contract(domain), schemas=schemas, simulator=self.player, free=listed_in(schemas)
+            cut=cut, contract=contract, schemas=schemas, simulator=self.player, free=free_in(contract, schemas)
         )
 
     def contract(self, domain: str) -> Contract:

@@ -220,7 +220,7 @@ def repaired(walk: Walk, upto: int, simulator: Simulator) -> tuple[tuple[str, Ma
     world = _at(walk, upto, simulator)
     for count in range(1, MAX_REPAIR + 1):
         for some in itertools.permutations(candidates[:12], count):
-            if _finishes(world, some):
+            if _finishes(world, some) is not None:
                 return some
     return ()
 
@@ -241,21 +241,27 @@ def _rest(walk: Walk, upto: int, simulator: Simulator | None) -> tuple[int, ...]
         return clean
     world = _at(walk, upto, simulator)
     for some in (clean, tuple(span)):
-        if _finishes(world, [(walk.calls[at].tool, walk.calls[at].args) for at in some]):
-            return some
+        done = _finishes(world, [(walk.calls[at].tool, walk.calls[at].args) for at in some])
+        if done is not None:
+            return tuple(at for at, came in zip(some, done, strict=True) if not failed_with(came))
     return ()
 
 
 def failed(call: Made) -> bool:
     """Return whether a call's result says that it came to nothing."""
-    return isinstance(call.result, Mapping) and ("error" in call.result or call.result.get("status") == "rejected")
+    return failed_with(call.result)
 
 
-def _finishes(world: Simulated, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
+def failed_with(result: Any) -> bool:
+    """Return whether a result says that its call came to nothing."""
+    return isinstance(result, Mapping) and ("error" in result or result.get("status") == "rejected")
+
+
+def _finishes(world: Simulated, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Any] | None:
+    """Return what calls come to in a copy of the world, if they finish the task."""
     copied = world.copied()
-    for tool, args in calls:
-        copied.tools[tool](**args)
-    return copied.right()
+    results = [copied.tools[tool](**args) for tool, args in calls]
+    return results if copied.right() else None
 
 
 def _at(walk: Walk, upto: int, simulator: Simulator) -> Simulated:

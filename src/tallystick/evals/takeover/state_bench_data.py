@@ -183,17 +183,20 @@ def contract_of(domain: str, schemas: Mapping[str, Any], contracts: Path | None 
     return build(value)
 
 
-def listed_in(schemas: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
-    """Return tool → arguments whose schema lists the values there are, or takes yes or no: a choice needs no source."""
-    return {
-        tool: listed
-        for tool, schema in schemas.items()
-        if (listed := tuple(n for n, stated in schema.get("properties", {}).items() if _is_listed(stated)))
-    }
+def free_in(contract: Contract, schemas: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    """Return tool → arguments whose values need no source: a choice among listed values, yes or no, what a read seeks.
 
-
-def _is_listed(stated: Mapping[str, Any]) -> bool:
-    return "enum" in stated or stated.get("type") == "boolean"
+    A read's argument that names an entity (`…_id`) is none of these: whom one looks at has a source.
+    """
+    found = {}
+    for tool, schema in schemas.items():
+        looks = contract.tools[tool].effect == "read" if tool in contract.tools else False
+        found[tool] = tuple(
+            name
+            for name, stated in schema.get("properties", {}).items()
+            if "enum" in stated or stated.get("type") == "boolean" or (looks and not name.endswith("_id"))
+        )
+    return {tool: names for tool, names in found.items() if names}
 
 
 def _episode(root: Path, domain: str, file: Path, checkout: bool) -> Episode | None:

@@ -26,17 +26,21 @@ def gold_of(cut: Cut, contract: Contract, view: View) -> Gold:
     walk = cut.walk
     later = cut.continuation
     known = [call.result for call in walk.calls[: cut.upto]]
-    words = "\n".join(str(m.get("content") or "") for m in walk.conversation[: cut.messages])
+    words = "\n".join(
+        str(said.get("content") or "") for said in walk.conversation[: cut.messages] if said.get("role") == "user"
+    )
     calls: list[dict[str, Any]] = []
     owed: list[Wanted] = []
     shown: list[tuple[str, Any]] = []
     for number, (tool, args, result, wanted) in enumerate(later):
         name = f"c{number + 1}"
-        given = {arg: _sourced(value, known, words, shown) for arg, value in args.items()}
-        calls.append({"id": name, "tool": tool, "args": given})
+        # An argument that says nothing is left out: the tools take "" for none, and no record states it.
+        given = {arg: _sourced(value, known, words, shown) for arg, value in args.items() if value != ""}
+        before = [c["id"] for c in calls if c["tool"] == tool and c["args"].get("confirm") is False]
+        calls.append({"id": name, "tool": tool, "args": given, **({"after": before} if before else {})})
         if wanted:
-            # What a later call has to show cannot be told at the frontier, so nothing owed names it.
-            owed.append(Wanted(tool=tool, args={arg: args[arg] for arg, v in given.items() if not _dynamic(v)}))
+            fixed = {arg: value for arg, value in args.items() if _is_stated(value, known, words)}
+            owed.append(Wanted(tool=tool, args=fixed))
         if result is not None:
             shown.append((name, result))
     done = [walk.calls[at] for at in walk.standing(cut.upto)]
@@ -56,7 +60,7 @@ def _sourced(value: Any, known: Sequence[Any], words: str, shown: Sequence[tuple
     """Return a value, or a reference to the call of the continuation that shows it where the prefix does not."""
     if isinstance(value, bool) or value in (None, "") or not isinstance(value, (str, int)):
         return value
-    if str(value) in words or any(same(found, value) for result in known for _, found in _scalars(result)):
+    if _says(value, words) or any(same(found, value) for result in known for _, found in _scalars(result)):
         return value
     for name, result in shown:
         for path, found in _scalars(result):
@@ -65,8 +69,18 @@ def _sourced(value: Any, known: Sequence[Any], words: str, shown: Sequence[tuple
     return value
 
 
-def _dynamic(value: Any) -> bool:
-    return isinstance(value, Mapping) and FROM in value
+def _is_stated(value: Any, known: Sequence[Any], words: str) -> bool:
+    """Whether what is owed can name a value: something of the prefix says it.
+
+    What a later call has to show cannot be told at the frontier, and a default is nobody's wish.
+    """
+    if isinstance(value, bool) or value in (None, "", 0):
+        return False
+    return _says(value, words) or any(same(found, value) for result in known for _, found in _scalars(result))
+
+
+def _says(value: Any, words: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(str(value))}(?![\w-])", words) is not None
 
 
 def _scalars(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:

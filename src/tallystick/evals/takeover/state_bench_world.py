@@ -188,7 +188,8 @@ class Recorded:
 
     def _answering(self, name: str) -> Callable[..., Any]:
         def call(**args: Any) -> Any:
-            same = [at for at, (tool, given, _) in enumerate(self._later) if tool == name and dict(given) == args]
+            asked = stated(args)
+            same = [at for at, (tool, given, _) in enumerate(self._later) if tool == name and stated(given) == asked]
             if not same:
                 self._astray = self._astray or self._writes(name, args)
                 raise UnrecordedError(f"the recording has no answer of `{name}` to these arguments")
@@ -199,6 +200,11 @@ class Recorded:
 
         call.__name__ = name
         return call
+
+
+def stated(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments without those that say nothing: the tools take "" for an argument that is left out."""
+    return {name: value for name, value in args.items() if value != ""}
 
 
 def exact(value: Any) -> Any:
