@@ -120,10 +120,11 @@ class Admissible(Frozen, frozen=True, kw_only=True):
     """An effect the remainder may have (S): this tool, this entity, these arguments, so many times.
 
     Attributes:
-        obligation: what it discharges; "" for an effect the host allowed on the way.
+        obligation: what it discharges; "" for an effect the host allowed on the way; `duty:ID` for one that a standing
+            duty will owe because of what the remainder itself does.
         entity: [kind, id], or [] for any verified entity.
         args: [name, canonical JSON] pairs that are fixed.
-        times: how often; 0 for any number (only effects the host allowed on the way).
+        times: how often; 0 for any number (what the host allowed), or as often as the duty comes about.
     """
 
     tool: str

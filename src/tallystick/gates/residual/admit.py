@@ -127,6 +127,9 @@ def _covered(residual: Residual, written: Proposal, found: Coverage) -> Iterator
             text = f"`{owed.id}` is not covered" + (f": {owed.text}" if owed.text else "")
             wanted = f"a call of {' or '.join(owed.tools)} for it" if owed.tools else "a call that shows that it holds"
             yield no("coverage", text, wanted, owed.id)
+    for node, duty in found.unmet:
+        text = f"`{node}` brings about `{duty.id}`, which no call after it discharges"
+        yield no("coverage", text, f"a call of {' or '.join(duty.owes)} after it", node)
     for call in written.calls:
         for name in call.covers:
             if name not in found.by_node.get(call.id, ()):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from tallystick.contracts.types import Contract, Tool
+from tallystick.contracts.types import Contract, Duty, Tool
 from tallystick.errors import InputError, TallystickError
 from tallystick.gates.answers import Violated
 from tallystick.gates.conditions import raised, standing
@@ -115,6 +115,7 @@ def _construct(
         reasons.extend(_undoes(contract, grounded, entry))
     if reasons:
         return _bottom(view, reasons)
+    effects.extend(_in_turn(contract, effects))
     effects.extend(Admissible(tool=name, times=0) for name in dict.fromkeys(allow))
     residual = Residual(
         run=view.run,
@@ -237,6 +238,21 @@ def _admissible(contract: Contract, grounded: Grounded, owed: Owed) -> Iterator[
             }  # fmt: skip
             entity = [*next(iter(chosen))] if len(chosen) == 1 else []
         yield Admissible(tool=name, obligation=owed.id, entity=entity, args=owed.args)
+
+
+def brought_id(duty: Duty) -> str:
+    """Return the id a standing duty has in S that the remainder itself may bring about: as often as it does."""
+    return f"duty:{duty.id}"
+
+
+def _in_turn(contract: Contract, effects: Sequence[Admissible]) -> Iterator[Admissible]:
+    """Yield the effects that what is owed brings with it, by the contract's standing duties."""
+    may = {entry.tool for entry in effects}
+    for duty in contract.duties:
+        if duty.after in may and not duty.ever:
+            for name in duty.owes:
+                if may_write(contract.tools[name]):
+                    yield Admissible(tool=name, obligation=brought_id(duty), times=0)
 
 
 def _named(tool: Tool, owed: Owed) -> list[str]:

@@ -2,7 +2,8 @@
 
 An event obligation takes the first effect in the order of the calls that it matches, as in the fold. A state obligation
 needs what changes the state, where the record does not leave that open, and a look after the last write to its entity.
-A standing duty takes the first call of one of its tools. What the proposal says it covers plays no part.
+A standing duty takes the first call of one of its tools; so does one that a call of the remainder will bring about, as
+far as that is known before it runs. What the proposal says it covers plays no part.
 Source: residual completion, section 3.3, equation 4.
 """
 
@@ -13,11 +14,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tallystick.contracts.types import Contract, Yield
+from tallystick.contracts.types import Contract, Duty, Expr, Yield
 from tallystick.errors import ExpressionError
-from tallystick.gates.duties import OpenDuty, open_duties
-from tallystick.gates.residual.construct import duty_id
+from tallystick.gates.duties import open_duties
+from tallystick.gates.residual.construct import brought_id, duty_id
 from tallystick.gates.residual.planned import Planned
+from tallystick.gates.scope import scope_of
+from tallystick.model.proposal import Call
 from tallystick.model.residual import Owed, Residual
 from tallystick.model.values import EntityRef
 from tallystick.view import EffectRecord, ObligationRecord, Talk, View
@@ -33,11 +36,13 @@ class Coverage:
         by_node: call id → ids of the obligations it contributes to.
         effects: per call, what each of its effects discharges of what is owed; () for an effect owed to nobody.
         covered: ids of the obligations covered.
+        unmet: (call id, duty) for every standing duty that a call brings about and none after it discharges.
     """
 
     by_node: dict[str, list[str]] = field(default_factory=dict)
     effects: dict[str, list[tuple[EffectRecord, tuple[str, ...]]]] = field(default_factory=dict)
     covered: set[str] = field(default_factory=set)
+    unmet: list[tuple[str, Duty]] = field(default_factory=list)
 
     def add(self, node: str, owed: str) -> None:
         """Note that a call contributes to an obligation."""
@@ -52,20 +57,21 @@ def coverage(view: View, contract: Contract, residual: Residual, calls: Sequence
     owed = {o.id: o for o in residual.owed}
     events = _Events(view)
     states = [s for o in residual.owed if o.kind == "state" and (s := _state_of(view, residual, o)) is not None]
-    duties = [_Due(o, left) for o in residual.owed if o.kind == "duty"
-              for left in open_duties(view, contract, now) if duty_id(left) == o.id]  # fmt: skip
+    duties = _Duties(view, contract, residual, now)
     for call in calls:
         effects: list[tuple[EffectRecord, tuple[str, ...]]] = []
         for effect in call.effects():
             event = events.discharge(effect)
             mine = [event] if event in owed else []
             mine.extend(s.owed.id for s in states if s.caused_by(effect))
-            mine.extend(d.owed.id for d in duties if d.take(view, call, now))
+            mine.extend(duties.taken(call))
             effects.append((effect, tuple(mine)))
         found.effects[call.id] = effects
-        rest = [d.owed.id for d in duties if d.take(view, call, now)]
+        rest = () if effects else duties.taken(call)
         for name in (*(name for _, mine in effects for name in mine), *rest):
-            found.add(call.id, name)
+            if name in owed:
+                found.add(call.id, name)
+        duties.brought(call)
         for state in states:
             state.see(call)
     for state in states:
@@ -74,6 +80,7 @@ def coverage(view: View, contract: Contract, residual: Residual, calls: Sequence
     unshown = {s.owed.id for s in states if not s.shown}
     found.by_node = {node: [o for o in names if o not in unshown] for node, names in found.by_node.items()}
     found.covered = {name for names in found.by_node.values() for name in names}
+    found.unmet = [(due.cause, due.duty) for due in duties.open if due.cause]
     return found
 
 
@@ -182,39 +189,67 @@ def _state_of(view: View, residual: Residual, owed: Owed) -> _State | None:
 # ---------------------------------------------------------------- standing duties
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Due:
-    owed: Owed
-    left: OpenDuty
-    node: str = ""
+    id: str
+    duty: Duty
+    args: Mapping[str, Any]  # of the call that brings it about, typed
+    targets: tuple[EntityRef, ...]
+    cause: str = ""  # that call, where it is one of the remainder
 
-    def take(self, view: View, call: Planned, now: datetime) -> bool:
-        """Return whether a call, or an effect of it, is the first that discharges the duty; it is then discharged."""
-        if self.node or not self._taken_by(view, call, now):
-            return False
-        self.node = call.id
-        return True
 
-    def _taken_by(self, view: View, call: Planned, now: datetime) -> bool:
-        """Return whether a call discharges the duty, as far as that is known before it runs."""
-        if call.tool is None or call.name not in self.owed.tools or call.effect == "preview":
+class _Duties:
+    """The standing duties that are owed at the handoff, and those the remainder brings about, until discharged."""
+
+    def __init__(self, view: View, contract: Contract, residual: Residual, now: datetime) -> None:
+        self._view, self._contract, self._now = view, contract, now
+        wanted = {o.id for o in residual.owed if o.kind == "duty"}
+        left = {duty_id(d): d for d in open_duties(view, contract, now)} if wanted else {}
+        self.open = [
+            _Due(name, d.duty, typed_args(contract.tools[d.call.tool], d.call.args), d.call.targets)
+            for name, d in left.items() if name in wanted
+        ]  # fmt: skip
+
+    def taken(self, call: Planned) -> list[str]:
+        """Return the ids of the duties a call, or an effect of it, discharges, which are then discharged."""
+        mine = [due for due in self.open if self._takes(call, due)] if self.open else []
+        self.open = [due for due in self.open if due not in mine] if mine else self.open
+        return [due.id for due in mine]
+
+    def brought(self, call: Planned) -> None:
+        """Note the duties that a call brings about: as far as is known, its condition holds."""
+        for duty in self._contract.duties:
+            if duty.after != call.name or call.tool is None or call.effect == "preview" or duty.ever:
+                continue
+            if duty.when is None or self._holds(call, duty.when):
+                self.open.append(_Due(brought_id(duty), duty, call.typed, call.targets, call.id))
+
+    def _holds(self, call: Planned, when: Expr) -> bool:
+        if call.tool is None or call.hangs_on(when) or any(ref[0] == "result" for ref in when.refs):
+            return False  # nobody knows yet: where it turns out to be owed, the stop gate asks for it
+        scope = scope_of(self._view, self._contract, call.tool, Call(tool=call.name, args=call.args, now=self._now))
+        for expr in (*call.tool.target, *call.tool.bind):
+            if expr.alias not in scope.entities:
+                scope.bind(expr, trusting=True)
+        try:
+            return when.evaluate(scope.env) is True
+        except ExpressionError:
             return False
-        if self.owed.entity and EntityRef(*self.owed.entity) not in call.targets:
+
+    def _takes(self, call: Planned, due: _Due) -> bool:
+        """Return whether a call discharges a duty, as far as that is known before it runs."""
+        if call.tool is None or call.name not in due.duty.owes or call.effect == "preview":
             return False
-        expr = self.left.duty.expr
+        kinds = {ref.kind for ref in due.targets} & {ref.kind for ref in call.targets}
+        if kinds and set(due.targets).isdisjoint(call.targets):
+            return False
+        expr = due.duty.expr
         if expr is None or any(ref[0] == "result" for ref in expr.refs):
             return True
         if call.hangs_on(expr):
             return False
-        cause: Mapping[str, Any] = self.left.call.args
-        tool = view.contract.tools.get(self.left.call.tool)
-        env = {
-            "args": call.typed,
-            "call": typed_args(tool, cause) if tool is not None else cause,
-            "now": now,
-            "task": view.task.bindings,
-            "talk": Talk(view),
-        }
+        talk = Talk(self._view)
+        env = {"args": call.typed, "call": due.args, "now": self._now, "task": self._view.task.bindings, "talk": talk}
         try:
             return expr.evaluate(env) is True
         except ExpressionError:

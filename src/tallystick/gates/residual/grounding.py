@@ -51,7 +51,8 @@ def verified_entities(residual: Residual) -> frozenset[EntityRef]:
     pairs = [(e.kind, e.id) for e in residual.entities]
     pairs.extend((b.kind, b.id) for b in residual.bindings if b.kind and b.source != "statement")
     pairs.extend((kind, name) for kept in residual.kept for kind, name in kept.entities)
-    pairs.extend((o.entity[0], o.entity[1]) for o in (*residual.owed, *residual.effects) if o.entity)
+    pairs.extend((o.entity[0], o.entity[1]) for o in residual.owed if o.entity)
+    pairs.extend((s.entity[0], s.entity[1]) for s in residual.effects if s.entity)
     return frozenset(EntityRef(kind, name) for kind, name in pairs)
 
 
