@@ -25,7 +25,8 @@ def report(ran: Ran) -> dict[str, Any]:
     """Return the report of a scripted run.
 
     Its members named as the stages hold the measures of the first successor, as `measures.measured` defines them;
-    `successors` holds stages, scores, kinds, mistakes and audits of each.
+    `successors` holds stages, scores, kinds, mistakes and audits of each; `of_the_surface` what the surface measures of
+    its frontiers before anybody takes over, where it does.
     """
     names = list(dict.fromkeys(r.successor for r in ran.rows))
     own = {name: [r for r in ran.rows if r.successor == name] for name in names}
@@ -39,6 +40,7 @@ def report(ran: Ran) -> dict[str, Any]:
         "engaged_percent": engaged_share(ran.rows),
         "unengaged": dict(Counter(why for _, why in {(r.frontier, r.why) for r in ran.rows if not r.engaged})),
         "successors": {name: of_successor(rows, ran) for name, rows in own.items()},
+        "of_the_surface": dict(ran.own),
         "surfaces": {
             name: "run" if name == ran.surface else not_run(name)
             for name in dict.fromkeys((ran.surface, *SURFACES, *ATTACHED))

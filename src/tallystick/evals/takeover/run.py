@@ -79,6 +79,7 @@ class Ran:
     Attributes:
         rows: all of them; contracts: one for each engaged frontier.
         source: where obligations came from.
+        own: what the surface itself measures of its frontiers, where it has `measures`.
     """
 
     surface: str
@@ -86,6 +87,7 @@ class Ran:
     contracts: tuple[Contracted, ...]
     source: Source
     settings: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, Any] = field(default_factory=dict)
 
 
 def source_of(surface: Surface, model: ModelExtractor | None = None) -> Source:
@@ -131,7 +133,10 @@ def run(plan: Plan, surface: Surface, out: Path | None = None, told: Told | None
             rows.append(row)
             if told is not None:
                 told(len(rows), total)
-    return Ran(surface=surface.name, rows=tuple(rows), contracts=tuple(contracts), source=source, settings=settings)
+    own: Mapping[str, Any] = getattr(surface, "measures", dict)()
+    return Ran(
+        surface=surface.name, rows=tuple(rows), contracts=tuple(contracts), source=source, settings=settings, own=own
+    )  # fmt: skip
 
 
 def _of_frontier(

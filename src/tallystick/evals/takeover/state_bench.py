@@ -279,7 +279,7 @@ class StateBench:
         known = [one for one in self.cuts if one.cut.rest or one.cut.repair]
         return known if episodes is None else known[:episodes]
 
-    def told(self) -> dict[str, Any]:
+    def measures(self) -> dict[str, Any]:
         """Return what the recordings themselves say, before anybody takes over; see `state_bench_measures`."""
         from tallystick.evals.takeover.state_bench_measures import measured  # noqa: PLC0415 - it measures this surface
 

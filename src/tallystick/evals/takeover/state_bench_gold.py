@@ -11,6 +11,7 @@ from typing import Any
 
 from tallystick.contracts.types import Contract
 from tallystick.evals.takeover.state_bench_cuts import Cut
+from tallystick.evals.takeover.state_bench_world import stated
 from tallystick.evals.takeover.surface import Gold, Wanted
 from tallystick.model.pointer import join
 from tallystick.model.residual import AT, FROM
@@ -35,7 +36,7 @@ def gold_of(cut: Cut, contract: Contract, view: View) -> Gold:
     for number, (tool, args, result, wanted) in enumerate(later):
         name = f"c{number + 1}"
         # An argument that says nothing is left out: the tools take "" for none, and no record states it.
-        given = {arg: _sourced(value, known, words, shown) for arg, value in args.items() if value != ""}
+        given = {arg: _sourced(value, known, words, shown) for arg, value in stated(args).items()}
         before = [c["id"] for c in calls if c["tool"] == tool and c["args"].get("confirm") is False]
         calls.append({"id": name, "tool": tool, "args": given, **({"after": before} if before else {})})
         if wanted:
@@ -51,7 +52,7 @@ def gold_of(cut: Cut, contract: Contract, view: View) -> Gold:
         bindings=tuple(dict.fromkeys(
             (ref.kind, ref.id) for call in done for ref in targets_of(contract.tools[call.tool], call.args)
         )),
-        repeats=tuple({"tool": call.tool, "args": dict(call.args)} for call in reversed(done)),
+        repeats=tuple({"tool": call.tool, "args": stated(call.args)} for call in reversed(done)),
         others=_others(owed, contract, view),
     )  # fmt: skip
 
