@@ -36,7 +36,7 @@ KINDS = sorted(SAYINGS)
 RIDGE = 1.5
 """Of the logistic weights, towards `handoff_checker_priors.json`."""
 PHRASE_RIDGE = 0.3
-PHRASE_SCALE = 5.0
+PHRASE_SCALE = 4.0
 """What one unit of a phrase score (labels are -1 and 1) counts in logits."""
 VARIANT = 0.3
 """What a text with an added line counts beside one that was written as it is."""

@@ -145,6 +145,11 @@ _GENERIC: Final = frozenset(
         "state",
     ]
 )
+_LETTER: Final = re.compile(
+    r"\bA\b(?=\s*(?:[:,.;)/=]|$)|\s+(?:is|stays|can|may|runs?|goes|only|may|will|alone)\b)|"
+    r"\b(?:line|room|site|lane|bay|gate|hall|tranche|phase|block|crane|store|stage|batch|lab|plan) A\b"
+)
+"""`A` as the name of a thing, not the article."""
 Keys = frozenset[str]
 
 
@@ -238,7 +243,7 @@ def keys_of(text: str, language: str) -> Keys:
         bare = re.sub(r"['’]s?$|['’].*$", "", word)
         if not shouted and 2 <= len(bare) <= 3 and said[:2].isupper() and bare.isalpha():
             found.add("@" + bare)
-        if len(bare) == 1 and said.isupper() and bare not in {"a", "i"}:
+        if len(bare) == 1 and said.isupper() and bare != "i" and (bare != "a" or _LETTER.search(text)):
             found.add("=" + bare)  # `B` of a line or a room
         if (len(bare) > 1 or bare.isdigit()) and bare not in _STOPPED:
             found |= keys_of_word(bare, language)
@@ -253,7 +258,7 @@ def _english(texts: Iterable[str], without: frozenset[str] = frozenset()) -> set
         for said in _WORD.findall(text.replace("_", " ")):
             word = said.lower()
             bare = re.sub(r"['’]s?$|['’].*$", "", word)
-            if len(bare) == 1 and bare.isalpha() and bare not in {"a", "i", "s"}:
+            if len(bare) == 1 and said.isupper() and bare != "i" and (bare != "a" or _LETTER.search(text)):
                 found.add("=" + bare)
             if (len(bare) > 1 or bare.isdigit()) and bare not in _STOPPED and bare not in without:
                 found |= keys_of_word(bare, "en")

@@ -29,9 +29,11 @@ _ABSENT: Final[Mapping[str, str]] = {
 _NAMES: Final[Mapping[str, frozenset[str]]] = {
     "r_q": frozenset({"q_open", "q_named", "q_closed", "kind_open", "gate_act", "gate", "q_late"}),
     "r_o": frozenset({"a_named", "a_decides", "a_told"}),
-    "r_f": frozenset({"way_ok", "way_said", "way_bad"}),
+    "r_f": frozenset({"way_ok", "way_said", "way_bad", "go_mixed"}),
 }
 """What has to be there at all for a field to be retained."""
+_RELEASING: Final = ("silence", "if_trouble")
+"""What lets the action go by itself, by a clock or under pressure: no number of stops beside it makes up for that."""
 _MOST: Final = 2
 """How often one kind of signal counts: saying a thing five times is not five things."""
 _SPOKEN: Final = 0.3
@@ -51,7 +53,7 @@ def retained(evidence: Mapping[str, float], kinds: Container[str]) -> dict[str, 
     kept = {name: value > 0 for name, value in evidence.items()}
     for name, named in _NAMES.items():
         kept[name] = kept[name] and any(kind in kinds for kind in named)
-    kept["preserves"] = kept["preserves"] and kept["r_s"]
+    kept["preserves"] = kept["preserves"] and kept["r_s"] and not any(kind in kinds for kind in _RELEASING)
     return kept
 
 

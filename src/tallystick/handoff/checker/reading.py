@@ -105,6 +105,15 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
                 and not _particular(keys, anchors)
             ):
                 mine, which, own = head[0], head[1], True  # the key above says what the verb is about
+            if (
+                i > 0
+                and about == "way"
+                and mine == "stop"
+                and not met(keys, anchors.stop - anchors.stop_verbs)
+                and sentence.shape != "member"
+            ):
+                own = False  # what is done to things does not change what a sentence is about
+                mine = "none"
             answers = (
                 i == 0 and n > 0 and (said[n - 1].said.rstrip().endswith(("?", "？")) or _ANSWER.match(clause.said))
             )

@@ -72,6 +72,12 @@ _GATING: Final = re.compile(
     r"\b(?:if|when|once|as soon as|the (?:minute|moment|day)|provided|after|upon|should|wenn|sobald|falls|cuando|si|en cuanto)\b|如果|一旦|等|后",
     re.IGNORECASE,
 )
+_LASTING: Final = re.compile(
+    r"\b(?:auto[- ]?\w*|expir\w*|laps\w*|valid\w*|timeout|default)\W+(?:\w+ )?(?:none|never|no|not|nothing|off|deny|denied)\b|"
+    r"\b(?:never|not|nor|n't|cannot|nothing) (?:\w+ ){0,3}?(?:by (?:it)?self|on its own|lapse\w*|expires?|automatic\w*|by default|run out|end)\b",
+    re.IGNORECASE,
+)
+"""A clock that is said not to release."""
 _QUESTION: Final = re.compile(r"[?？]\s*$")
 
 
@@ -189,7 +195,9 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             if stops(c) or denied:
                 bare = not c.has("stop") and (not c.own or (bool(c.prerequisite) and not c.verb))
                 kind = "stop_carried" if bare else "stop_act" if c.about != "none" else "stop_bare"
-                yield s("stop_said" if reported or c.theirs else "stop_note" if c.shape == "note" else kind)
+                before = clauses[place - 1] if place else None
+                wished = before is not None and c.joint in {":", "："} and before.has("soft") and not before.own
+                yield s("stop_said" if reported or c.theirs or wished else "stop_note" if c.shape == "note" else kind)
             else:
                 yield s("stop_also")
         elif (
@@ -288,7 +296,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
         after_if = [c for c in clauses[1:] if c.about != "way" and not c.has("negation", "stop", "trouble")]
         if any(c.about in _ACTION or c.has("go", "usable", "delegates") for c in after_if):
             yield Signal("if_trouble", said, n)
-    if "silence" in whole:
+    if "silence" in whole and not _LASTING.search(said):
         yield Signal("silence", said, n)
 
 
