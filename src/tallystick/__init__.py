@@ -12,12 +12,16 @@ from tallystick.runtime.blocking import Shown
 from tallystick.runtime.guard import Guard
 from tallystick.runtime.lost import LostAnswer
 from tallystick.runtime.outcome import Finish, Outcome, Refusal, RefusedError
+from tallystick.runtime.replicas import deepcopy_replica, sqlite_replica
 from tallystick.runtime.results import ToolResult
 from tallystick.runtime.run import Run
+from tallystick.runtime.successors import Brief
+from tallystick.runtime.takeover_result import Takeover
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Brief",
     "Claim",
     "ContractError",
     "EntityRef",
@@ -33,8 +37,11 @@ __all__ = [
     "RefusedError",
     "Run",
     "Shown",
+    "Takeover",
     "TallystickError",
     "Task",
     "ToolResult",
     "Transfer",
+    "deepcopy_replica",
+    "sqlite_replica",
 ]

@@ -87,9 +87,9 @@ def _step(
         wrong = mismatch(view, contract, residual, node, body.call)
         if body.matched and wrong is not None:
             yield "matched", wrong.code, "the live receipt does not match"
-        # A call that was lost, or arguments that could not be bound, are the runtime's own findings.
-        elif wrong is not None and body.code.startswith("residual.") and body.code != wrong.code:
-            yield body.code, wrong.code, "it does not match for another reason"
+        # That a call was lost is the runtime's own finding.
+        elif body.code.startswith("residual.") and body.code != (wrong.code if wrong is not None else ""):
+            yield body.code, wrong.code if wrong is not None else "matched", "it does not match for this reason"
         yield from _sent(view, contract, node, body, {s.node: s.receipt for s in steps})
     elif body.code.startswith("residual."):
         found = bound_args(view, node, {s.node: s.receipt for s in steps if s.matched})
