@@ -46,8 +46,8 @@ def takeover(
         typer.Option(
             "--successor",
             metavar="NAME",
-            help="Scripted, repeatable: mixture (default), perfect, omitting, repeating, wrong_entity, wrong_order,"
-            " false_claim.",
+            help="Repeatable: mixture (default), perfect, omitting, repeating, wrong_entity, wrong_order, false_claim,"
+            " all scripted; or local:NAME, or a model at --base-url.",
         ),
     ] = None,
     mend: Annotated[
@@ -100,13 +100,15 @@ def takeover(
     on the invoice desk. What is right, the world itself says. Published figures stand beside, marked.
     """
     pair = {"cheap": cheap, "strong": strong}
-    only_pairs = {"method": method or None, "prices": prices, "base-url": base_url, "api-key-env": api_key_env}
+    only_pairs = {"method": method or None, "prices": prices}
     only_scripts = {"successor": successor or None, "mend": mend, "stage": stage or None, "runs": runs}
     if cheap is None and strong is None:
         _absent(only_pairs, "name a pair with --cheap and --strong")
         if surface == "all":
             return _listed(state_bench, json=json)
-        return _scripts(surface, state_bench, episodes, seed, successor, mend, stage, runs, out, json=json)
+        wanted = list(dict.fromkeys(successor or []))
+        key = _key(api_key_env)
+        return _stages(surface, state_bench, episodes, seed, wanted, mend, stage, runs, base_url, key, out, json=json)
     missing = next((name for name, value in pair.items() if value is None), None)
     if missing is not None:
         raise InputError("a pair is two", where=f"--{missing}", fix="name both --cheap and --strong")
@@ -141,15 +143,17 @@ def _listed(state_bench: Path | None, *, json: bool) -> int:
     return 0
 
 
-def _scripts(
+def _stages(
     surface: str,
     state_bench: Path | None,
     episodes: int | None,
     seed: str | None,
-    successor: list[str] | None,
+    successor: list[str],
     mend: float | None,
     stage: list[str] | None,
     runs: int | None,
+    base_url: str | None,
+    key: str | None,
     out: Path | None,
     *,
     json: bool,
@@ -157,17 +161,30 @@ def _scripts(
     from tallystick.evals.takeover.report import report  # noqa: PLC0415 - only running needs the suite
     from tallystick.evals.takeover.rows import STAGES  # noqa: PLC0415
     from tallystick.evals.takeover.run import SEED, Plan, run  # noqa: PLC0415
-    from tallystick.evals.takeover.successors import MIXTURE, STATED  # noqa: PLC0415
+    from tallystick.evals.takeover.successors import MIXTURE, MODES, STATED  # noqa: PLC0415
     from tallystick.evals.takeover.surfaces import surface_named  # noqa: PLC0415
+    from tallystick.models import is_local  # noqa: PLC0415
 
     stages: Any = tuple(dict.fromkeys(stage)) if stage else STAGES
+    models = [name for name in successor if is_local(name) or (base_url and name not in (*MODES, MIXTURE))]
+    if base_url is not None and all(is_local(name) for name in models):
+        raise InputError("there is no model to reach", where="--base-url", fix="name one with --successor")
+    scripts = tuple(name for name in successor if name not in models)
     plan = Plan(
-        episodes=episodes, seed=seed or SEED, successors=tuple(dict.fromkeys(successor or [MIXTURE])), stages=stages,
+        episodes=episodes, seed=seed or SEED, successors=scripts if successor else (MIXTURE,), stages=stages,
         runs=1 if runs is None else runs, mend=STATED.mend if mend is None else mend,
     ).checked()  # fmt: skip
     made = surface_named(surface, state_bench=state_bench)
-    with _bar("episodes", out) as told:
-        ran = run(plan, made, out, told)
+    if models and out is None:
+        raise InputError("a model's episodes are kept", where="--out", fix="name a folder")
+    with contextlib.ExitStack() as stack:
+        asked = [
+            stack.enter_context(
+                deployment(name, _endpoint(name, base_url), key, max_tokens=_MAX_TOKENS, temperature=0.0)
+            )[0]
+            for name in models
+        ]
+        ran = run(plan, made, out, stack.enter_context(_bar("episodes", out)), asked)
     return _tell(report(ran), out, json=json)
 
 

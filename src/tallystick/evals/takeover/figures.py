@@ -18,8 +18,8 @@ def draw(told: Mapping[str, Any]) -> dict[str, Any]:
         InputError: matplotlib is not installed.
     """
     need_matplotlib()
-    made = {"stages": stages(told), "harm": harm(told)}
-    if any(one["cost"]["usd"] is not None for one in told.get("methods", {}).values()):
+    made = {"stages": stages(told), "harm": harm(told)} if told["successors"] else {}
+    if not told["scripted"] and any(one["cost"]["usd"] is not None for one in told.get("methods", {}).values()):
         made["cost_quality"] = cost_quality(told)
     return made
 

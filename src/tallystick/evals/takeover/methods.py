@@ -41,7 +41,7 @@ STYLED: Final[Mapping[str, str]] = {
     "stepwise": "stepwise (StepWise-style)",
 }  # fmt: skip
 STREAK: Final = 2
-"""Calls in a row that come to nothing, after which the cheap agent has reached its frontier."""
+"""Calls and refused stops in a row that come to nothing, after which the cheap agent has reached its frontier."""
 CALLS: Final = 8
 """Calls after which it has reached it anyway."""
 Part = Literal["cheap", "strong"]
@@ -132,9 +132,13 @@ class _Guarded:
         self.made.append(Done(args=jsontext.dumps(jsontext.exact(dict(claims))[0]), text=text))
         given = self._run.finish(text, dict(claims))
         self.accepted = given.accepted
-        if not given.accepted:
+        if given.accepted:
+            return Seen(over=True)
+        self._streak += 1
+        if self._streak >= STREAK or len(self.made) >= CALLS or given.status is not None:
             raise _FrontierReached("stop_refused")
-        return Seen(over=True)
+        words = "; ".join(f"{r.code}: {r.message}" for r in given.decision.reasons)
+        return Seen(error=words, refused=True, codes=given.decision.codes)
 
 
 def proposed(run: Run, tool: str, args: Mapping[str, Any]) -> Seen:

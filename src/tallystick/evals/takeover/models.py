@@ -14,14 +14,16 @@ from tallystick.errors import InputError
 from tallystick.evals.lifecycle.suite.asking import CONTEXT_FULL, Deployment
 from tallystick.evals.takeover.costs import Phase, Usage
 from tallystick.evals.takeover.ports import Port, Seen, troubled
-from tallystick.evals.takeover.surface import Proposal
+from tallystick.evals.takeover.surface import Frontier, Proposal
 from tallystick.evals.takeover.telling import contract_words, feedback_words, history, shown
 from tallystick.model import jsontext
 from tallystick.model.pointer import join
 from tallystick.model.residual import AT, FROM, Residual
+from tallystick.models import is_local
+from tallystick.runtime.successors import args_schema
 from tallystick.view import View
 
-TURNS: Final = 12
+TURNS: Final = 10
 """Most requests to a model in one go."""
 FINISH: Final[Mapping[str, Any]] = {
     "name": "finish",
@@ -56,6 +58,8 @@ class Model:
         tools: name → JSON Schema of the arguments.
         descriptions: name → what the tool is for.
         phase: what its requests are booked under.
+        structured: each step is asked for as one JSON object under a schema of the tools, for models that are too small
+            to call tools of their own accord: the shape is given, the content is the model's.
     """
 
     deployment: Deployment
@@ -63,6 +67,7 @@ class Model:
     tools: Mapping[str, Any]
     descriptions: Mapping[str, str] = field(default_factory=dict)
     phase: Phase = "residual"
+    structured: bool = False
     tokens: int = 0
     usages: list[Usage] = field(default_factory=list)
 
@@ -113,6 +118,9 @@ class Model:
             {"role": "system", "content": _SYSTEM},
             {"role": "user", "content": "\n\n".join(part for part in (self.request, told) if part)},
         ]
+        if self.structured:
+            self._steps(port, messages, [*functions, FINISH])
+            return
         for turn in range(TURNS):
             said = self._ask(messages, [*functions, FINISH])
             if said.failure == CONTEXT_FULL:
@@ -141,6 +149,26 @@ class Model:
                 words = seen.error or shown(seen.result)
                 messages.append({"role": "tool", "tool_call_id": name, "content": words})
 
+    def _steps(self, port: Port, messages: list[dict[str, Any]], functions: Sequence[Mapping[str, Any]]) -> None:
+        """One JSON object a step: `{"tool": NAME, "args": {…}}`."""
+        listed = "\n".join(
+            f"- {f['name']}({', '.join(f['parameters'].get('properties', {}))}): {f['description']}" for f in functions
+        )
+        messages[0]["content"] += "\nThe tools:\n" + listed
+        for _ in range(TURNS):
+            said = self._ask(messages, (), {"response_format": _one_of(functions)})
+            if said.failure == CONTEXT_FULL:
+                return
+            try:
+                step = jsontext.loads(said.text)
+                seen = self._made(port, str(step["tool"]), jsontext.dumps(step["args"]))
+            except (InputError, TypeError, KeyError):  # cut off by its length
+                seen = Seen(error="that was no whole JSON object")
+            if seen.over:
+                return
+            words = seen.error or shown(seen.result)
+            messages += [{"role": "assistant", "content": said.text}, {"role": "user", "content": words}]
+
     @staticmethod
     def _made(port: Port, tool: str, raw: str) -> Seen:
         try:
@@ -154,8 +182,13 @@ class Model:
         claims = args.get("claims")
         return port.finish(str(args.get("text", "")), claims if isinstance(claims, dict) else {})
 
-    def _ask(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Any:
-        said = self.deployment.ask(messages, tools, 0)
+    def _ask(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        extra: Mapping[str, Any] | None = None,
+    ) -> Any:
+        said = self.deployment.ask(messages, tools, 0, extra)
         if said.failure and said.failure != CONTEXT_FULL:
             raise Unanswered(said.failure, where=self.deployment.name, fix="start it again; it goes on from here")
         self.tokens += said.tokens_in + said.tokens_out
@@ -163,6 +196,31 @@ class Model:
             Usage(model=self.deployment.name, phase=self.phase, input=said.tokens_in, output=said.tokens_out)
         )
         return said
+
+
+def model_for(deployment: Deployment, frontier: Frontier) -> Model:
+    """Return a model as the successor of a frontier: the tools of its contract, and nothing of its gold."""
+    tools = frontier.contract.tools
+    schemas = {name: frontier.schemas.get(name) or args_schema(tool) for name, tool in tools.items()}
+    # The request is in the run's record, which the model is told as what happened; a system line is all it needs here.
+    return Model(
+        deployment=deployment, request="Finish this task.", tools=schemas,
+        descriptions={name: tool.description for name, tool in tools.items()}, structured=is_local(deployment.name),
+    )  # fmt: skip
+
+
+def _one_of(functions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the response format of one step: one of the tools, with arguments of its schema."""
+    steps = [
+        {
+            "type": "object",
+            "properties": {"tool": {"const": f["name"]}, "args": {"type": "object", **f["parameters"]}},
+            "required": ["tool", "args"],
+            "additionalProperties": False,
+        }
+        for f in functions
+    ]
+    return {"type": "json_schema", "json_schema": {"name": "step", "strict": True, "schema": {"anyOf": steps}}}
 
 
 class _Trial:
@@ -213,6 +271,7 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str, 
 
 
 def _evidence(brief: Any) -> str:
-    lines = [f"{who}: {text}" for who, text in brief.transcript]
+    lines = [f"The request: {brief.request}"] if brief.request else []
+    lines += [f"{who}: {text}" for who, text in brief.transcript]
     lines += [f"called {e['tool']} {jsontext.dumps(e['args'])} -> {shown(e['result'])}" for e in brief.evidence]
     return "Another agent began this task. So far:\n" + "\n".join(lines) if lines else ""

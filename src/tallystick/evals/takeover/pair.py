@@ -14,6 +14,7 @@ from tallystick.errors import InputError
 from tallystick.evals.common.draw import Draw
 from tallystick.evals.lifecycle.suite.asking import Deployment
 from tallystick.evals.takeover import measures
+from tallystick.evals.takeover.audits import audited
 from tallystick.evals.takeover.costs import Phase, Prices, cost_of, cost_percent
 from tallystick.evals.takeover.invoice import Episode, InvoiceDesk
 from tallystick.evals.takeover.kept import Folder, lines
@@ -36,6 +37,7 @@ from tallystick.evals.takeover.rows import STAGES, Method, Row
 from tallystick.evals.takeover.run import SEED, Told, engaged_share
 from tallystick.evals.takeover.successors import Rates, Scripted, mode_of, possible
 from tallystick.evals.takeover.surfaces import ATTACHED, SURFACES, not_run
+from tallystick.models import is_local
 
 PREFIXES: Final = "prefixes.jsonl"
 CHEAP: Final = Rates(
@@ -86,6 +88,7 @@ class ModelCast:
         return Model(
             deployment=self.cheap if part == "cheap" else self.strong, request=episode.request, tools=episode.schemas,
             descriptions={one["function"]["name"]: one["function"]["description"] for one in SCHEMAS}, phase=phase,
+            structured=is_local(self.names[part]),
         )  # fmt: skip
 
 
@@ -125,7 +128,8 @@ class PairPlan:
 
     def settings(self, cast: Cast) -> dict[str, Any]:
         """Return what a folder keeps of it. More methods and episodes may follow in the same folder."""
-        return {"surface": "invoice", "pair": dict(cast.names), "seed": self.seed, "scripted": cast.scripted}
+        rates = {cast.names["cheap"]: CHEAP.to_json(), cast.names["strong"]: STRONG.to_json()} if cast.scripted else {}
+        return {"surface": "invoice", "pair": dict(cast.names), "seed": self.seed, "scripted": rates}
 
 
 def played(plan: PairPlan, cast: Cast, out: Path | None = None, told: Told | None = None) -> list[Row]:
@@ -192,7 +196,7 @@ def report(rows: Sequence[Row], cast: Cast, plan: PairPlan, prices: Prices) -> d
     told: dict[str, Any] = {
         **measures.by_stage(handed),
         "surface": "invoice", "successor": who, "scripted": cast.scripted,
-        "settings": {**plan.settings(cast), **_rates(cast)}, "obligations_from": "task",
+        "settings": plan.settings(cast), "obligations_from": "task",
         "engaged_percent": engaged_share(handed),
         "unengaged": _why(handed), "methods": methods, "prices": {"date": prices.date},
         "methods_note": _note(cast),
@@ -212,10 +216,6 @@ def _why(rows: Sequence[Row]) -> dict[str, int]:
     return found
 
 
-def _rates(cast: Cast) -> dict[str, Any]:
-    return {"scripted_rates": {"cheap": CHEAP.to_json(), "strong": STRONG.to_json()}} if cast.scripted else {}
-
-
 def _note(cast: Cast) -> str:
     return (
         "Both agents are scripts with stated mistakes: scores follow from the rates, and there are no tokens."
@@ -230,4 +230,5 @@ def _stages(rows: Sequence[Row]) -> dict[str, Any]:
         "stages": measures.measured, "scores": measures.scores, "kinds": measures.by_kind, "modes": measures.by_mode,
         "interventions": measures.interventions, "ended": measures.reasons,
     }  # fmt: skip
-    return {name: {stage: fn(own) for stage, own in by.items()} for name, fn in one.items()}
+    told: dict[str, Any] = {name: {stage: fn(own) for stage, own in by.items()} for name, fn in one.items()}
+    return {**told, "audit": audited((), by.get("full", ()))}

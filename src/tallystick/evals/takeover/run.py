@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from tallystick.errors import InputError
+from tallystick.evals.lifecycle.suite.asking import Deployment
 from tallystick.evals.takeover.audits import Contracted
 from tallystick.evals.takeover.episode import Extracting, Reached, Who, played, reached, unengaged
 from tallystick.evals.takeover.kept import Folder
+from tallystick.evals.takeover.models import model_for
 from tallystick.evals.takeover.obligations import FromGold, FromModel, Source
 from tallystick.evals.takeover.rows import STAGES, Row, Stage
 from tallystick.evals.takeover.successors import MIXTURE, Rates, rates_of, scripted
@@ -63,12 +65,16 @@ class Plan:
         """Return the stated rates of each successor."""
         return {name: rates_of(name, self.mend) for name in self.successors}
 
-    def settings(self, surface: Surface, source: Source) -> dict[str, Any]:
+    def named(self, models: Sequence[Deployment]) -> list[tuple[str, Rates | Deployment]]:
+        """Return every successor with what it is made from."""
+        return [*self.rates().items(), *((one.name, one) for one in models)]
+
+    def settings(self, surface: Surface, source: Source, models: Sequence[Deployment] = ()) -> dict[str, Any]:
         """Return what a folder keeps of it."""
         return {
             "surface": surface.name, "seed": self.seed, "episodes": self.episodes, "runs": self.runs,
             "obligations": source, "scripted": {name: one.to_json() for name, one in self.rates().items()},
-            "stages": list(self.stages),
+            "models": [one.name for one in models], "stages": list(self.stages),
         }  # fmt: skip
 
 
@@ -107,15 +113,28 @@ def extracting(surface: Surface, model: ModelExtractor | None = None) -> Extract
     return make
 
 
-def run(plan: Plan, surface: Surface, out: Path | None = None, told: Told | None = None) -> Ran:
+def run(
+    plan: Plan,
+    surface: Surface,
+    out: Path | None = None,
+    told: Told | None = None,
+    models: Sequence[Deployment] = (),
+) -> Ran:
     """Run a plan. What a folder holds already is not run again.
+
+    Args:
+        plan: which scripted successors, and how.
+        surface: where.
+        out: folder that rows are kept in.
+        told: hears how many of how many episodes are through.
+        models: successors besides the scripted ones.
 
     Raises:
         InputError: the plan cannot be run, the surface is not installed, or the folder cannot be used.
     """
     plan = plan.checked()
     source = source_of(surface)
-    settings = plan.settings(surface, source)
+    settings = plan.settings(surface, source, models)
     folder = Folder(out, settings) if out is not None else None
     frontiers = surface.frontiers(plan.episodes, plan.seed)
     if not frontiers:
@@ -123,13 +142,13 @@ def run(plan: Plan, surface: Surface, out: Path | None = None, told: Told | None
     make = extracting(surface)
     rows: list[Row] = []
     contracts: list[Contracted] = []
-    total = len(frontiers) * len(plan.stages) * len(plan.successors) * plan.runs
+    total = len(frontiers) * len(plan.stages) * (len(plan.successors) + len(models)) * plan.runs
     for frontier in frontiers:
         extract = make(frontier)
         at = reached(frontier, extract)
         if at.audit is not None:
             contracts.append(at.audit)
-        for row in _of_frontier(plan, surface, frontier, at, extract, folder):
+        for row in _of_frontier(plan, surface, frontier, at, extract, folder, models):
             rows.append(row)
             if told is not None:
                 told(len(rows), total)
@@ -140,23 +159,37 @@ def run(plan: Plan, surface: Surface, out: Path | None = None, told: Told | None
 
 
 def _of_frontier(
-    plan: Plan, surface: Surface, frontier: Frontier, at: Reached, extract: Extractor | None, folder: Folder | None
-) -> Iterator[Row]:
-    for name, rates in plan.rates().items():
+    plan: Plan, surface: Surface, frontier: Frontier, at: Reached, extract: Extractor | None, folder: Folder | None,
+    models: Sequence[Deployment],
+) -> Iterator[Row]:  # fmt: skip
+    for name, made_from in plan.named(models):
         for round_ in range(plan.runs):
             for stage in plan.stages:
                 kept = folder.rows.get((frontier.id, stage, name, round_)) if folder is not None else None
-                row = kept or _row(plan, surface, frontier, stage, name, rates, round_, at, extract)
+                row = kept or _row(plan, surface, frontier, stage, name, made_from, round_, at, extract)
                 if kept is None and folder is not None:
                     folder.add(row)
                 yield row
 
 
 def _row(
-    plan: Plan, surface: Surface, frontier: Frontier, stage: Stage, name: str, rates: Rates, round_: int, at: Reached,
+    plan: Plan,
+    surface: Surface,
+    frontier: Frontier,
+    stage: Stage,
+    name: str,
+    made_from: Rates | Deployment,
+    round_: int,
+    at: Reached,
     extract: Extractor | None,
-) -> Row:  # fmt: skip
-    successor = scripted(frontier, rates, plan.seed, round_)
+) -> Row:
+    if isinstance(made_from, Deployment):
+        who = Who(name=name, scripted=False, round=round_)
+        if not at.engaged:
+            return unengaged(surface.name, frontier, stage, who, at)
+        model = model_for(made_from, frontier)
+        return played(surface.name, frontier, stage, who, model, extract, lambda: model.usages)
+    successor = scripted(frontier, made_from, plan.seed, round_)
     who = Who(name=name, scripted=True, mode=successor.mode, round=round_)
     if not at.engaged:
         return unengaged(surface.name, frontier, stage, who, at)

@@ -31,10 +31,12 @@ def tables(told: Mapping[str, Any]) -> list[Table]:
         made.append(_stages(told, name, one))
         if any(one["modes"].values()):
             made.append(_modes(name, one))
-    made.append(_audits(told))
+    if told["successors"]:
+        made.append(_audits(told))
     if "methods" in told:
         made.append(_methods(told))
-        made.append(_split(told))
+        if not told["scripted"]:
+            made.append(_split(told))
     return [*made, _results(), _surfaces(told)]
 
 
@@ -48,8 +50,8 @@ def text(told: Mapping[str, Any]) -> str:
         for name, one in told["settings"]["scripted"].items():
             rates = ", ".join(f"{mode} {100 * rate:g}%" for mode, rate in one["rates"].items() if rate)
             lines.append(f"  {name}: {rates}; mends after feedback {100 * one['mend']:g}%")
-    engaged = told["engaged_percent"]
-    lines.append(f"engaged: {engaged:.1f}% of episodes; {SOURCE_NOTES[told['obligations_from']]}")
+    if told["engaged_percent"] is not None:
+        lines.append(f"engaged: {told['engaged_percent']:.1f}% of episodes; {SOURCE_NOTES[told['obligations_from']]}")
     lines += [f"  not engaged, {n} episodes: {why}" for why, n in told["unengaged"].items()]
     return "\n".join(lines) + "\n\n" + table.text(tables(told))
 
@@ -107,6 +109,8 @@ _MODE: Final = (
 def _share(one: Mapping[str, Any] | None) -> str:
     if one is None:
         return "not run"
+    if not one["of"]:
+        return "not compared"
     return f"{one['hits']} of {one['of']}" + (f" ({one['percent']:.1f}%)" if one["percent"] is not None else "")
 
 
@@ -178,6 +182,8 @@ def _pair(found: Any) -> str:
 
 def _money(found: Mapping[str, Any], part: str = "") -> str:
     amount = found["split"][part] if part else found["usd"]
+    if not any(one["input"] + one["output"] for one in found["tokens"].values()):
+        return ""
     return "no price" if amount is None else f"{amount} stand-in" if found["stand_in"] else str(amount)
 
 

@@ -25,7 +25,8 @@ def shown(result: Any) -> str:
 
 def history(view: View) -> str:
     """Return what happened so far, as text; nothing of it says what is owed."""
-    lines = [f"{who}: {text}" for who, text in view.talk]
+    lines = [f"The request: {view.task.request}"] if view.task.request else []
+    lines += [f"{who}: {text}" for who, text in view.talk]
     lines += [
         f"called {call.tool} {jsontext.dumps(dict(call.args))} -> "
         + (shown(call.receipts[-1].value) if call.receipts and call.receipts[-1].value is not None else "no answer")

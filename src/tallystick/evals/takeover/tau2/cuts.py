@@ -23,6 +23,11 @@ from tallystick.evals.tau2.tasks import GoldCall, Tau2Task, tasks
 from tallystick.evals.tau2.world import opened
 
 TRANSFER: Final = "transfer_to_human_agents"
+_LISTED: Final[Mapping[Domain, tuple[str, str, str]]] = {
+    "retail": ("get_order_details", "order_id", "orders"),
+    "airline": ("get_reservation_details", "reservation_id", "reservations"),
+}
+"""How a record that a customer's record lists is read: the tool, its argument, and the member that lists them."""
 Kind = Literal["first", "refused", "later"]
 """first: just after the first write, which took effect · refused: just after the first write, which the tool refused,
 so that nothing was done · later: after another write that more writes follow."""
@@ -77,7 +82,7 @@ def cuts(domain: Domain, *, looked: bool = True) -> tuple[Cut, ...]:
 
     The first cut of each task is the main one; see `main_cuts`.
     """
-    return tuple(cut for task in tasks(domain) for cut in _cuts(domain, task, looked=looked))
+    return tuple(cut for task in tasks(domain) for cut in cuts_of(domain, task, looked=looked))
 
 
 def main_cuts(domain: Domain, *, looked: bool = True) -> tuple[Cut, ...]:
@@ -85,7 +90,8 @@ def main_cuts(domain: Domain, *, looked: bool = True) -> tuple[Cut, ...]:
     return tuple(cut for cut in cuts(domain, looked=looked) if cut.kind != "later")
 
 
-def _cuts(domain: Domain, task: Tau2Task, *, looked: bool) -> Iterator[Cut]:
+def cuts_of(domain: Domain, task: Tau2Task, *, looked: bool = True) -> Iterator[Cut]:
+    """Yield the cuts of one task; none where its author makes fewer than two writes."""
     writes = [n for n, call in enumerate(task.gold) if is_write(domain, call.tool)]
     if len(writes) < 2:
         return
@@ -102,25 +108,37 @@ def outcomes(task: Tau2Task) -> tuple[bool, ...]:
         return tuple(not refused(answered(world, call.tool, call.args)) for call in task.gold)
 
 
-@cache
-def look_ups(domain: Domain, task: Tau2Task) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+def look_ups(domain: Domain, task: Tau2Task) -> Sequence[tuple[str, Mapping[str, Any]]]:
     """Return the reads of the customer's record, and of what it lists, that the author made none of before writing.
 
     Who the customer is, is known by then: an agent asks for it first.
     """
     first = next(n for n, call in enumerate(task.gold) if is_write(domain, call.tool))
     made = [(call.tool, dict(call.args)) for call in task.gold[:first]]
-    write = task.gold[first]
-    tool, name, listed = (
-        ("get_order_details", "order_id", "orders")
-        if domain == "retail"
-        else ("get_reservation_details", "reservation_id", "reservations")
-    )
-    with opened(task) as world:
-        user = write.args.get("user_id") or answered(world, tool, {name: write.args[name]})["user_id"]
-        record = answered(world, "get_user_details", {"user_id": user})
-    wanted = [("get_user_details", {"user_id": user}), *((tool, {name: one}) for one in record[listed])]
-    return tuple(one for one in wanted if one not in made)
+    return [one for one in _records(domain, _customer(domain, task.gold[first])) if one not in made]
+
+
+def _customer(domain: Domain, write: GoldCall) -> str:
+    if "user_id" in write.args:
+        return str(write.args["user_id"])
+    tool, name, _ = _LISTED[domain]
+    return str(_at_start(domain, tool, str(write.args[name]))["user_id"])
+
+
+@cache
+def _records(domain: Domain, user: str) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    tool, name, listed = _LISTED[domain]
+    found = _at_start(domain, "get_user_details", user)[listed]
+    return (("get_user_details", {"user_id": user}), *((tool, {name: str(one)}) for one in found))
+
+
+@cache
+def _at_start(domain: Domain, tool: str, about: str) -> Any:
+    """Return what a read of one record answers before anything happened, which is the same in all of a domain's tasks."""
+    name = "user_id" if tool == "get_user_details" else _LISTED[domain][1]
+    if domain not in _STARTS:
+        _STARTS[domain] = ExitStack().enter_context(opened(tasks(domain)[0]))
+    return answered(_STARTS[domain], tool, {name: about})
 
 
 def request_of(task: Tau2Task) -> str:
