@@ -2,6 +2,7 @@
 
 A stop that was accepted and a certificate that was bound count for nothing by themselves: a process may die before the
 run has ended, and whoever takes the run up goes on. Only the three together, nothing between, are a certified end.
+Where a successor's tenure proposed the stop, that it is complete stands right before the end.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tallystick.errors import InputError
 from tallystick.model.canonical import digest
 from tallystick.model.certificate import Certificate, certificate_of
 from tallystick.model.decision import decision_of
-from tallystick.model.events import SEMANTICS, Ended, Issued, Sealed, Started, StopDecided
+from tallystick.model.events import SEMANTICS, Ended, Issued, ResidualEnded, Sealed, Started, StopDecided
 from tallystick.view import View
 from tallystick.view.frozen import frozen_in
 from tallystick.view.state import when
@@ -66,6 +67,8 @@ def ending_of(events: Iterable[Sealed]) -> Ending:
             ended = body
             if not own:
                 found = {}
+        elif isinstance(body, ResidualEnded) and own and body.status == "complete":
+            pass  # said by the same stop; it changes nothing that was judged
         else:
             found = {}
         head = sealed.digest

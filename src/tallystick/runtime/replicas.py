@@ -96,19 +96,20 @@ def _backup(live: Path, mine: Path) -> None:
 
 
 class Replica:
-    """The replica a successor is given: `call` tries a tool on it.
-
-    Attributes:
-        calls: what was tried, as the record keeps it.
-    """
+    """The replica a successor is given: `call` tries a tool on it."""
 
     def __init__(self, tools: Tools, contract: Contract, key: bytes | None, clock: Clock) -> None:
-        self.calls: list[ReplicaCall] = []
+        self._calls: list[ReplicaCall] = []
         self._tools = tools
         self._contract = contract
         self._key = key
         self._clock = clock
         self._closed = False
+
+    @property
+    def calls(self) -> tuple[ReplicaCall, ...]:
+        """What was tried, as the record keeps it."""
+        return tuple(self._calls)
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -156,7 +157,7 @@ class Replica:
     ) -> tuple[Callable[..., Any] | None, Mapping[str, Any], Blob, str | None]:
         if self._closed:
             raise InputError("the replica is gone: the proposal was handed in", where="replica")
-        if len(self.calls) >= MAX_CALLS:
+        if len(self._calls) >= MAX_CALLS:
             raise InputError(f"more than {MAX_CALLS:,} calls on one replica", where="replica", fix="a shorter trial")
         if not isinstance(tool, str):
             raise InputError(f"a {type(tool).__name__} is no tool's name", where="replica")
@@ -182,8 +183,8 @@ class Replica:
         if bad is not None:
             open_ = not self._secret(tool)  # an exception's text can repeat an argument
             error = error_text(bad) if open_ else type(bad).__name__
-        name = f"replica-{len(self.calls) + 1}"
-        self.calls.append(ReplicaCall(id=name, tool=tool, args=args, result=result, error=error))
+        name = f"replica-{len(self._calls) + 1}"
+        self._calls.append(ReplicaCall(id=name, tool=tool, args=args, result=result, error=error))
         return {"error": error} if error is not None else json_of(given)[0]
 
     def _kept(self, tool: str, part: Any, raw: bytes) -> Blob:

@@ -18,7 +18,7 @@ from tallystick.errors import InputError
 from tallystick.gates.residual.ground import task_inputs
 from tallystick.model import jsontext
 from tallystick.model.decision import Reason
-from tallystick.model.residual import Residual
+from tallystick.model.residual import Residual, residual_of
 from tallystick.model.values import Type
 from tallystick.runtime.outcome import reasons_json
 from tallystick.runtime.replicas import Replica
@@ -158,7 +158,7 @@ def brief_of(
     tools = {name: contract.tools[name] for name in residual.interfaces if name in contract.tools}
     return Brief(
         request=residual.request,
-        residual=residual,
+        residual=residual_of(residual.canonical()),  # its lists can be changed; what was frozen cannot
         schemas={name: args_schema(tool) for name, tool in tools.items()},
         descriptions={name: tool.description for name, tool in tools.items() if tool.description},
         slots={s.name: _slot(s.type, s.derive.source, required=s.required) for s in contract.answer}

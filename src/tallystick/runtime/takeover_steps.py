@@ -8,7 +8,9 @@ the run; the successor is asked outside of them all.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +19,7 @@ from tallystick.errors import InputError, LedgerError
 from tallystick.gates.residual import Supported, at_frontier, construct, may_take_over
 from tallystick.gates.residual.proposal import MAX_BYTES
 from tallystick.model.decision import Decision, Reason, Verdict
-from tallystick.model.events import Obliged, ResidualFrozen, ResidualJudged
+from tallystick.model.events import ResidualFrozen, ResidualJudged
 from tallystick.model.residual import Graph, Residual
 from tallystick.runtime.drivers import Steps, Write
 from tallystick.runtime.execution import Execution, Ran
@@ -35,6 +37,7 @@ from tallystick.view.records import TakeoverRecord
 if TYPE_CHECKING:
     from tallystick.runtime.run import Run
 
+_LOG: Final = logging.getLogger(__name__)
 EXPLICIT: Final = "explicit"
 NO_FRONTIER: Final = "takeover.no_frontier"
 EXTRACTION: Final = "takeover.extraction"
@@ -86,17 +89,15 @@ class Tenancy:
         """Take over from the frontier to the end of the tenure."""
         try:
             early = yield Write(self._reach)
-            found: list[Obliged] = []
+            found: object = ()
             if early is None and self.asked.extract is not None:
-                ran = yield from self._extracted(self.asked.extract)
-                if ran.error is not None:
-                    early = self._bottom(EXTRACTION, (_failed(EXTRACTION, "the extractor", ran.error),), ran.error)
-                else:
-                    found = ran.value
+                found, error = yield from self._extracted(self.asked.extract)
+                if error is not None:
+                    early = self._bottom(EXTRACTION, (_failed(EXTRACTION, "the extractor", error),), error)
             if early is None:
                 early = yield Write(partial(self._freeze, found))
         except LedgerError as bad:
-            return self._bottom(UNAVAILABLE, (Reason(code=UNAVAILABLE, message=bad.message, reverses="a ledger"),))
+            return self._bottom(UNAVAILABLE, (_unavailable(bad),), bad)
         if early is not None:
             stopped: Takeover = early
             return stopped
@@ -106,8 +107,7 @@ class Tenancy:
             self._interrupted()
             raise
         except LedgerError as bad:
-            reason = Reason(code=UNAVAILABLE, message=bad.message, reverses="a ledger; a resumed run ends this tenure")
-            return self._bottom(UNAVAILABLE, (reason,))
+            return self._bottom(UNAVAILABLE, (_unavailable(bad),), bad)
         except BaseException:
             yield Write(self._interrupted)
             raise
@@ -182,7 +182,7 @@ class Tenancy:
             later = self.asked.extract is not None and any(isinstance(rule, Supported) for rule in rules)
             return None if self.trigger or later else self._not_there()
 
-    def _freeze(self, found: Sequence[Obliged]) -> Takeover | None:
+    def _freeze(self, found: Any) -> Takeover | None:
         """Add what was extracted to what is owed, make the residual contract, and freeze it."""
         journal, asked = self._journal, self.asked
         with journal.lock:
@@ -224,7 +224,9 @@ class Tenancy:
             )  # fmt: skip
 
     def _forked(self, fork: Fork, stack: contextlib.ExitStack) -> Replica:
-        tools = stack.enter_context(fork())
+        made = fork()
+        tools = made.__enter__()
+        stack.callback(_thrown_away, made)
         return Replica(tools, self._contract, self._calls.key, self._journal.clock)
 
     def _judge(
@@ -258,8 +260,11 @@ class Tenancy:
     def _end(self, code: str, reasons: tuple[Reason, ...], error: BaseException | None = None) -> Takeover:
         status = "complete" if code == COMPLETE else "bottom"
         with self._journal.lock:
-            with contextlib.suppress(LedgerError):  # it stays open in the record, and whoever resumes the run ends it
+            try:
                 end_tenure(self._journal, status, code)
+            except LedgerError as bad:  # it stays open in the record, and whoever resumes the run ends it
+                if status == "complete":
+                    return self._bottom(UNAVAILABLE, (_unavailable(bad),), bad)
             return self._answer(status, code, reasons, error)
 
     def _ended(self, code: str, reasons: tuple[Reason, ...], error: BaseException | None = None) -> Steps[Takeover]:
@@ -316,15 +321,34 @@ class Tenancy:
             error=error,
         )
 
-    def _extracted(self, extract: Extractor) -> Steps[Ran]:
-        """Ask the extractor, outside the lock, with a view of its own."""
+    def _extracted(self, extract: Extractor) -> Steps[tuple[object, BaseException | None]]:
+        """Ask the extractor, outside the lock, with a view of its own; return (what it found, what it raised)."""
         view = yield Write(self.run._fresh_view)  # noqa: SLF001 - as above
         ran: Ran = yield Execution(_told(extract, view, self._contract), {}, None, self._journal.clock)
-        return ran
+        if ran.error is not None or isinstance(ran.value, (str, bytes, Mapping)) or not isinstance(ran.value, Iterable):
+            return ran.value, ran.error
+        try:
+            return list(ran.value), None
+        except Exception as bad:  # noqa: BLE001 - a generator's own code; nothing was recorded
+            return (), bad
+
+
+def _thrown_away(made: AbstractContextManager[Any]) -> None:
+    """Leave a fork. What fails then fails in a world that is over, and changes nothing here."""
+    try:
+        made.__exit__(None, None, None)
+    except Exception as bad:  # noqa: BLE001 - a foreign fork's own code
+        _LOG.warning("a replica could not be thrown away: %s", type(bad).__name__)
 
 
 def _told(fn: Callable[..., Any], *args: Any) -> Callable[[], Any]:
     return lambda: fn(*args)
+
+
+def _unavailable(bad: LedgerError) -> Reason:
+    return Reason(
+        code=UNAVAILABLE, message=bad.message, reverses="a ledger that can be written; a resumed run ends this"
+    )
 
 
 def _failed(code: str, what: str, bad: BaseException) -> Reason:
