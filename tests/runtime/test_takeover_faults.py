@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tallystick import Guard, Run
+from tallystick import Guard, Principal, Run
 from tallystick.certificates.check import check_certificate
+from tallystick.contracts import parse
 from tallystick.demo.desk import Desk
 from tallystick.errors import InputError
 from tallystick.ledger.memory import MemoryStore
 from tallystick.model.events import ResidualEnded, ResidualJudged
 from tallystick.runtime.controls import permission_lookup
+from tallystick.runtime.principals import signed_approval
 from tallystick.runtime.recheck import recheck
 from tallystick.runtime.replicas import Fork
 from tallystick.runtime.successors import Brief, ScriptedSuccessor
@@ -303,3 +306,54 @@ def test_a_fork_that_is_none_ends_the_tenure(tmp_path: Path) -> None:
     fork: Fork = dict  # type: ignore[assignment, return-value]
     with frontier(tmp_path) as (run, _, receipt):
         assert run.take_over(ScriptedSuccessor([rest(receipt)]), replica=fork).reason == "takeover.replica"
+
+
+APPROVED = parse("""
+contract: payout/1
+entities:
+  claim: {id: id, status: string}
+tools:
+  get_claim:
+    effect: read
+    args: {claim: id}
+    target: claim(args.claim)
+    yields: {claim: {id: /id, status: /status}}
+  pay_out:
+    effect: write
+    args: {claim: id}
+    target: claim(args.claim)
+    needs_approval: finance
+    ok: result.ok == true
+task:
+  owes: [{id: paid, by: pay_out}]
+""")
+
+
+def test_a_call_that_needs_approval_is_held_before_anything_runs_and_admitted_once_it_is_given(tmp_path: Path) -> None:
+    paid: list[str] = []
+    tools = {
+        "get_claim": lambda claim: {"id": claim, "status": "open"},
+        "pay_out": lambda claim: paid.append(claim) or {"ok": True},
+    }
+    key = Ed25519PrivateKey.generate()
+    finance = Principal(id="ann", role="finance", public_key=key.public_key().public_bytes_raw())
+    guard = Guard(APPROVED, tools=tools)
+    run = guard.run(run_id="r", principals=[finance])
+    run.call("get_claim", {"claim": "C-1"})
+    run.confirm("claim", "C-1")
+    proposal = {"calls": [{"id": "pay", "tool": "pay_out", "args": {"claim": "C-1"}}]}
+    codes: list[set[str]] = []
+
+    def successor(brief: Brief) -> Mapping[str, Any]:
+        codes.append({reason.code for reason in brief.feedback})
+        if brief.attempt == 2:
+            assert not paid
+            run.deliver(signed_approval(run.id, "ann", key, "pay_out", {"claim": "C-1"}))
+        return proposal
+
+    taken = run.take_over(successor, attempts=2)
+    assert str(taken).startswith("complete")
+    assert [str(decision.verdict) for decision in taken.decisions] == ["hold", "admit"]
+    assert codes == [set(), {"residual.hold"}]
+    assert (paid, run.status) == (["C-1"], "CERTIFIED")
+    assert recheck(guard.store.events("r")).reproduces
