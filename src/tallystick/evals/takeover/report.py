@@ -42,12 +42,18 @@ def report(ran: Ran) -> dict[str, Any]:
         "successors": {name: of_successor(rows, ran) for name, rows in own.items()},
         "of_the_surface": dict(ran.own),
         "surfaces": {
-            name: "run" if name == ran.surface else not_run(name)
+            name: _ran(ran) if name == ran.surface else not_run(name)
             for name in dict.fromkeys((ran.surface, *SURFACES, *ATTACHED))
         },
     }
     plain: dict[str, Any] = msgspec.to_builtins(told)
     return plain
+
+
+def _ran(ran: Ran) -> str:
+    """Say that it was run, and what answered after the frontier where a surface has more than one world."""
+    world = ran.own.get("world")
+    return f"run ({world})" if world else "run"
 
 
 def of_successor(rows: Sequence[Row], ran: Ran) -> dict[str, Any]:

@@ -49,12 +49,19 @@ def gold_of(cut: Cut, contract: Contract, view: View) -> Gold:
         proposal={"calls": calls, "answer": {"text": DONE}} if calls else {"calls": []},
         owed=tuple(owed),
         done=tuple(Wanted(tool=call.tool, args=call.args) for call in done),
-        bindings=tuple(dict.fromkeys(
-            (ref.kind, ref.id) for call in done for ref in targets_of(contract.tools[call.tool], call.args)
-        )),
+        bindings=tuple(dict.fromkeys([
+            *_customer(view, walk.task.customer),
+            *((ref.kind, ref.id) for call in done for ref in targets_of(contract.tools[call.tool], call.args)),
+        ])),
         repeats=tuple({"tool": call.tool, "args": stated(call.args)} for call in reversed(done)),
         others=_others(owed, contract, view),
     )  # fmt: skip
+
+
+def _customer(view: View, name: str) -> list[tuple[str, str]]:
+    """Return the customer, whom the task fixed, as the entity that receipts know under that id, if it is one."""
+    known = view.kinds_of(name)
+    return [(known[0].kind, name)] if len(known) == 1 else []
 
 
 def _sourced(value: Any, known: Sequence[Any], words: str, shown: Sequence[tuple[str, Any]]) -> Any:
