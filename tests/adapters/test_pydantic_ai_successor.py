@@ -104,6 +104,7 @@ def test_a_model_that_never_fits_the_schema_ends_the_tenure_and_nothing_ran(tmp_
         taken = run.take_over(PydanticSuccessor(model, retries=1))
         assert (taken.status, taken.reason, taken.writes) == ("bottom", "takeover.failed", 0)
         assert taken.error is not None
+        assert taken.tokens > 0  # what came to nothing was paid for as well
         assert desk.truth(INVOICE).deliveries == 0
 
 

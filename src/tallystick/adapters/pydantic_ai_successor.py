@@ -26,6 +26,7 @@ try:
     from pydantic_ai.run import AgentRunResult
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.toolsets import FunctionToolset
+    from pydantic_ai.usage import RunUsage
 except ImportError as bad:
     raise InputError(
         "the adapter for Pydantic AI needs `pydantic-ai-slim`", fix="pip install 'tallystick[pydantic-ai]'"
@@ -66,17 +67,24 @@ class PydanticSuccessor:
 
     def __call__(self, brief: Brief) -> str:
         """Return the model's proposal, as the JSON text it wrote. What the framework raises ends the tenure."""
-        result = self._agent(brief).run_sync(
-            brief.prompt(), model_settings=self._settings, usage_limits=self._limits, toolsets=_toolsets(brief)
-        )
-        return _counted(brief, result)
+        usage = RunUsage()
+        try:
+            result = self._agent(brief).run_sync(brief.prompt(), usage=usage, **self._options(brief))
+        finally:
+            _count(brief, usage)
+        return _proposal(result)
 
     async def ask(self, brief: Brief) -> str:
         """As calling it, on the event loop."""
-        result = await self._agent(brief).run(
-            brief.prompt(), model_settings=self._settings, usage_limits=self._limits, toolsets=_toolsets(brief)
-        )
-        return _counted(brief, result)
+        usage = RunUsage()
+        try:
+            result = await self._agent(brief).run(brief.prompt(), usage=usage, **self._options(brief))
+        finally:
+            _count(brief, usage)
+        return _proposal(result)
+
+    def _options(self, brief: Brief) -> dict[str, Any]:
+        return {"model_settings": self._settings, "usage_limits": self._limits, "toolsets": _toolsets(brief)}
 
     def _agent(self, brief: Brief) -> Agent[None, Any]:
         output = ToolOutput(StructuredDict(output_schema(brief.proposal_schema)), name=PROPOSE, description=_ABOUT)
@@ -149,9 +157,12 @@ def _tried(replica: Replica, name: str) -> Any:
     return tool
 
 
-def _counted(brief: Brief, result: AgentRunResult[Any]) -> str:
-    usage = result.usage
+def _count(brief: Brief, usage: RunUsage) -> None:
+    """Count what asking cost, also where it came to nothing."""
     brief.tokens += usage.input_tokens + usage.output_tokens
+
+
+def _proposal(result: AgentRunResult[Any]) -> str:
     for message in reversed(result.all_messages()):
         if isinstance(message, ModelResponse):
             for part in reversed(message.parts):

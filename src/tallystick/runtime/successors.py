@@ -29,7 +29,8 @@ Proposed = Mapping[str, Any] | str | bytes | None
 _REFERENCES: Final = (
     'Write `{"$from": SOURCE, "$at": JSON_POINTER}` wherever a value comes from something else: SOURCE is the id of an '
     "earlier call of your proposal, of a live receipt, or `task`. Never copy a value that a call of yours will only "
-    "return later. `{slot}` in the answer's text stands for the value of that slot."
+    "return later. Read again, after your last change, what the answer states: a change makes void what was read "
+    "before it. `{slot}` in the answer's text stands for the value of that slot."
 )
 _AMOUNTS: Final = ("money", "quantity", "decimal")
 

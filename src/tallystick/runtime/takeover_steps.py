@@ -130,7 +130,8 @@ class Tenancy:
                 ran: Ran = yield Execution(_told(self.asked.successor, brief), {}, None, self._journal.clock)
                 if replica is not None:
                     replica.close()
-            self.tokens = brief.tokens if isinstance(brief.tokens, int) else self.tokens
+            if isinstance(brief.tokens, int):
+                self.tokens = max(self.tokens, brief.tokens)
             if ran.error is not None:
                 reason = _failed(FAILED, "the successor", ran.error)
                 return (yield from self._ended(FAILED, (reason,), ran.error))
