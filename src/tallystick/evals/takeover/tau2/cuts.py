@@ -113,32 +113,26 @@ def look_ups(domain: Domain, task: Tau2Task) -> Sequence[tuple[str, Mapping[str,
 
     Who the customer is, is known by then: an agent asks for it first.
     """
-    first = next(n for n, call in enumerate(task.gold) if is_write(domain, call.tool))
-    made = [(call.tool, dict(call.args)) for call in task.gold[:first]]
-    return [one for one in _records(domain, _customer(domain, task.gold[first])) if one not in made]
-
-
-def _customer(domain: Domain, write: GoldCall) -> str:
-    if "user_id" in write.args:
-        return str(write.args["user_id"])
-    tool, name, _ = _LISTED[domain]
-    return str(_at_start(domain, tool, str(write.args[name]))["user_id"])
+    return _look_ups(domain)[task.id]
 
 
 @cache
-def _records(domain: Domain, user: str) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+def _look_ups(domain: Domain) -> Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]]:
+    """Read all customers in one world: before anything happens it is the same in all of a domain's tasks."""
     tool, name, listed = _LISTED[domain]
-    found = _at_start(domain, "get_user_details", user)[listed]
-    return (("get_user_details", {"user_id": user}), *((tool, {name: str(one)}) for one in found))
-
-
-@cache
-def _at_start(domain: Domain, tool: str, about: str) -> Any:
-    """Return what a read of one record answers before anything happened, which is the same in all of a domain's tasks."""
-    name = "user_id" if tool == "get_user_details" else _LISTED[domain][1]
-    if domain not in _STARTS:
-        _STARTS[domain] = ExitStack().enter_context(opened(tasks(domain)[0]))
-    return answered(_STARTS[domain], tool, {name: about})
+    found = {}
+    with opened(tasks(domain)[0]) as world:
+        for task in tasks(domain):
+            writes = [n for n, call in enumerate(task.gold) if is_write(domain, call.tool)]
+            if not writes:
+                continue
+            write = task.gold[writes[0]].args
+            user = write["user_id"] if "user_id" in write else answered(world, tool, {name: write[name]})["user_id"]
+            record = answered(world, "get_user_details", {"user_id": user})
+            wanted = [("get_user_details", {"user_id": user}), *((tool, {name: one}) for one in record[listed])]
+            made = [(call.tool, dict(call.args)) for call in task.gold[: writes[0]]]
+            found[task.id] = [one for one in wanted if one not in made]
+    return found
 
 
 def request_of(task: Tau2Task) -> str:
