@@ -63,8 +63,9 @@ def may_take_over(
         stale = list(_stale(view, residual))
         raw = proposal.raw if isinstance(proposal, Blob) else proposal
         written = parse_proposal(raw)
-        graph = close(view, contract, residual, written, replica, now=now)
-        reasons = [*stale, *_judged(view, contract, residual, written, graph, now)]
+        sources = Sources(view, contract, residual)
+        graph = close(view, contract, residual, written, replica, now=now, sources=sources)
+        reasons = [*stale, *_judged(view, contract, residual, sources, written, graph, now)]
     except UnclosedError as unclosed:
         reasons = [*stale, *unclosed.reasons]
     except InputError as bad:
@@ -106,9 +107,14 @@ def _stale(view: View, residual: Residual) -> Iterator[Reason]:
 
 
 def _judged(
-    view: View, contract: Contract, residual: Residual, written: Proposal, graph: Graph, now: datetime
+    view: View,
+    contract: Contract,
+    residual: Residual,
+    sources: Sources,
+    written: Proposal,
+    graph: Graph,
+    now: datetime,
 ) -> Iterator[Reason]:
-    sources = Sources(view, contract, residual)
     calls = plan(contract, sources, graph)
     found = coverage(view, contract, residual, calls, now)
     yield from grounding(contract, residual, sources, calls)  # (i)

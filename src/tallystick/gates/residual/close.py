@@ -45,6 +45,7 @@ def close(
     replica: Sequence[ReplicaCall] = (),
     *,
     now: datetime = END_OF_TIME,
+    sources: Sources | None = None,
 ) -> Graph:
     """Return the graph a proposal stands for. It is untrusted: `may_take_over` judges it.
 
@@ -55,11 +56,12 @@ def close(
         proposal: what the successor wrote.
         replica: the calls it tried on a replica, in order; their values are replaced by their sources.
         now: when; standing duties may ask for it.
+        sources: those of this contract, where the caller has them already.
 
     Raises:
         UnclosedError: ids, order or references do not make a graph.
     """
-    sources = Sources(view, contract, residual)
+    sources = Sources(view, contract, residual) if sources is None else sources
     reasons = [*_names(sources, proposal, replica), *_references(sources, proposal, replica)]
     order = _ordered(proposal)
     if order is None:

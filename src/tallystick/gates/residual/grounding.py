@@ -28,7 +28,7 @@ MAX_REASONS = 20
 def grounding(contract: Contract, residual: Residual, sources: Sources, calls: Sequence[Planned]) -> Iterator[Reason]:
     """Yield what of the calls is not allowed, does not fit, or comes from nowhere."""
     interfaces = frozenset(residual.interfaces)
-    fixed = _fixed(contract, residual)
+    fixed = _Fixed(contract, residual)
     verified = verified_entities(residual)
     checked = _Checked()
     for call in calls:
@@ -40,7 +40,7 @@ def grounding(contract: Contract, residual: Residual, sources: Sources, calls: S
         yield from checked.misfits(call.tool, call)
         yield from _sourceless(sources, call.tool, call)
         if call.writes:
-            yield from _unidentified(contract, call.tool, call, fixed.get(call.name, frozenset()))
+            yield from fixed.unidentified(call.tool, call)
             for ref in dict.fromkeys(call.targets):
                 if ref not in verified:
                     yield no("grounding", f"nothing has shown {ref}", f"a receipt or a confirmation of {ref}", call.id)
@@ -71,24 +71,33 @@ def _sourceless(sources: Sources, tool: Tool, call: Planned) -> Iterator[Reason]
             yield no("grounding", text, wanted, call.id)
 
 
-def _unidentified(contract: Contract, tool: Tool, call: Planned, fixed: frozenset[str]) -> Iterator[Reason]:
-    """What decides which effect it is has to be known now: nobody can compare what is not."""
-    exprs = [condition for condition, _ in tool.effect_cases]
-    exprs.extend(entity.id for entity in tool.target)
-    exprs.extend(rule.per[tool.name] for rule in contract.exclusive if tool.name in rule.per)
-    names = fixed | ({tool.batch.arg} if tool.batch is not None else frozenset())
-    if call.hangs_on(*exprs) or not call.dynamic.isdisjoint(names):
-        text = f"`{call.id}`: which effect it is hangs on {', '.join(sorted(call.dynamic))}, known only when it runs"
-        yield no("grounding", text, "a value known now", call.id)
+class _Fixed:
+    """Which arguments decide which effect a write is: those that name its target, and those that something fixes."""
 
+    def __init__(self, contract: Contract, residual: Residual) -> None:
+        self._contract = contract
+        self._of_tool: dict[str, set[str]] = {}
+        self._of_entity: dict[tuple[str, str], set[str]] = {}
+        for entry in residual.effects:
+            self._of_tool.setdefault(entry.tool, set()).update(name for name, _ in entry.args)
+        for binding in residual.bindings:
+            if binding.source != "task" and binding.name:
+                self._of_entity.setdefault((binding.kind, binding.id), set()).add(binding.name)
 
-def _fixed(contract: Contract, residual: Residual) -> dict[str, frozenset[str]]:
-    """Return tool → the arguments that something owed, admissible or chosen fixes."""
-    fields = frozenset(b.name for b in residual.bindings if b.source != "task" and b.name)
-    found = dict.fromkeys(contract.tools, fields)
-    for entry in residual.effects:
-        found[entry.tool] = found.get(entry.tool, fields) | {name for name, _ in entry.args}
-    return found
+    def unidentified(self, tool: Tool, call: Planned) -> Iterator[Reason]:
+        """What decides which effect it is has to be known now: nobody can compare what is not."""
+        if not call.dynamic:
+            return
+        exprs = [condition for condition, _ in tool.effect_cases]
+        exprs.extend(entity.id for entity in tool.target)
+        exprs.extend(rule.per[tool.name] for rule in self._contract.exclusive if tool.name in rule.per)
+        named = [self._of_tool.get(tool.name), *(self._of_entity.get(ref) for ref in (("", ""), *call.targets))]
+        if tool.batch is not None:
+            named.append({tool.batch.arg})
+        if call.hangs_on(*exprs) or any(names and not call.dynamic.isdisjoint(names) for names in named):
+            hangs = ", ".join(sorted(call.dynamic))
+            text = f"`{call.id}`: which effect it is hangs on {hangs}, known only when it runs"
+            yield no("grounding", text, "a value known now", call.id)
 
 
 class _Checked:

@@ -23,7 +23,7 @@ from tallystick.model.values import decimal_of, same
 from tallystick.view import View
 
 _NUMERIC: Final = frozenset({"money", "decimal", "quantity", "integer"})
-_NUMBER: Final = re.compile(r"(?<![\w.,])[+-]?[0-9][0-9,]*(?:\.[0-9]+)?(?!\w)(?![.,][0-9])")
+_NUMBER: Final = re.compile(r"(?<!\w)(?<!\w[-.,/@:])[+-]?[0-9][0-9,]*(?:\.[0-9]+)?(?!\w)(?![-.,/@:]\w)")
 _MAX_SCHEMAS: Final = 64
 
 
