@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -107,6 +109,29 @@ def test_a_handed_in_replica_takes_no_more_calls_and_an_endless_trial_is_stopped
     with pytest.raises(InputError):
         tried.call("payments", {"invoice_id": "I-7"})
     assert not tried.calls
+
+
+def test_asynchronous_tools_of_a_replica_are_awaited_and_plain_ones_leave_the_loop_alone() -> None:
+    where: list[int] = []
+
+    async def payments(invoice_id: str) -> Any:
+        await asyncio.sleep(0)
+        where.append(threading.get_ident())
+        return {"count": 1}
+
+    def pay_invoice(invoice_id: str, amount: str) -> Any:
+        where.append(threading.get_ident())
+        raise OSError("no")
+
+    async def main() -> None:
+        tried = replica({"payments": payments, "pay_invoice": pay_invoice})
+        assert await tried.acall("payments", {"invoice_id": "I-7"}) == {"count": 1}
+        assert "error" in await tried.acall("pay_invoice", {"invoice_id": "I-7", "amount": "1.00"})
+        assert "error" in tried.call("payments", {"invoice_id": "I-7"})
+        assert len(tried.calls) == 3
+
+    asyncio.run(main())
+    assert where[0] == threading.get_ident() != where[1]
 
 
 def test_secrets_of_a_replica_are_recorded_as_marks() -> None:

@@ -7,6 +7,7 @@ the proposal is written symbolically, with references to what earlier calls will
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import copy
 import inspect
@@ -14,6 +15,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -25,7 +27,7 @@ from tallystick.model.events import Blob, ReplicaCall, blob
 from tallystick.model.redact import redact
 from tallystick.runtime.execution import Ran
 from tallystick.runtime.journal import Clock
-from tallystick.runtime.proposals import exact_args
+from tallystick.runtime.proposals import exact_args, is_coroutine
 from tallystick.runtime.results import MAX_RESULT_BYTES, NotJsonError, ToolResult, error_text, json_of, result_bytes
 from tallystick.runtime.secrets import secret_in
 
@@ -105,6 +107,7 @@ class Replica:
         self._key = key
         self._clock = clock
         self._closed = False
+        self._lock = threading.Lock()  # one call at a time: a copied world need not be safe for threads
 
     @property
     def calls(self) -> tuple[ReplicaCall, ...]:
@@ -121,20 +124,23 @@ class Replica:
 
         What the tool raises is an observation as well: `{"error": "Kind: text"}` is returned and recorded.
         """
-        fn, dispatch, kept, problem = self._begin(tool, args)
-        if problem is not None or fn is None:
-            return self._end(tool, kept, Ran(error=InputError(problem or "it cannot be run"), at=self._clock()))
-        try:
-            value = fn(**dispatch)
-            if inspect.iscoroutine(value):
-                value.close()
-                raise TypeError("the tool returned a coroutine; await `acall`")
-        except Exception as bad:  # noqa: BLE001 - whatever a tool of the replica raises is what was observed there
-            return self._end(tool, kept, Ran(error=bad, at=self._clock()))
-        return self._end(tool, kept, Ran(value=value, at=self._clock()))
+        with self._lock:
+            fn, dispatch, kept, problem = self._begin(tool, args)
+            if problem is not None or fn is None:
+                return self._end(tool, kept, Ran(error=InputError(problem or "it cannot be run"), at=self._clock()))
+            try:
+                value = fn(**dispatch)
+                if inspect.iscoroutine(value):
+                    value.close()
+                    raise TypeError("the tool returned a coroutine; await `acall`")
+            except Exception as bad:  # noqa: BLE001 - whatever a tool of the replica raises is what was observed there
+                return self._end(tool, kept, Ran(error=bad, at=self._clock()))
+            return self._end(tool, kept, Ran(value=value, at=self._clock()))
 
     async def acall(self, tool: str, args: Mapping[str, Any] | None = None) -> Any:
-        """As `call`, for replicas whose tools are asynchronous."""
+        """As `call`, without blocking the event loop: a coroutine on it, a plain function on a worker thread."""
+        if not is_coroutine(self._tools.get(tool)):
+            return await asyncio.to_thread(self.call, tool, args)
         fn, dispatch, kept, problem = self._begin(tool, args)
         if problem is not None or fn is None:
             return self._end(tool, kept, Ran(error=InputError(problem or "it cannot be run"), at=self._clock()))
