@@ -173,13 +173,14 @@ def _uncovered(
     world: World, residual: Residual, shop: Shop, after: list[tuple[str, Doc, tuple[str, ...]]]
 ) -> Iterator[str]:
     """What was owed is done, as the shop knows it."""
-    left = [(tool, args, name) for tool, args, known in after for name in known]
+    every = [(tool, args, name) for tool, args, known in after for name in known]
+    left = list(every)
     for owed in residual.owed:
         if owed.kind == "state":
             if shop.status[owed.entity[1]] != "closed":
                 yield f"{owed.id} does not hold"
             continue
-        for entry in left:
+        for entry in left if owed.kind == "event" else every:
             tool, args, name = entry
             fits = tool in owed.tools and (not owed.entity or owed.entity[1] == name)
             if fits and all(str(args.get(n)) == str(jsontext.loads(v)) for n, v in owed.args):
