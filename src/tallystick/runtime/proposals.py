@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from tallystick.contracts.types import Tool
 from tallystick.errors import InputError
@@ -136,7 +136,46 @@ def unusable(proposal: Proposal) -> Decision:
     )
 
 
-@lru_cache(maxsize=2048)
+# What is known of a callable, for as long as somebody else holds it: a tool made anew for each request, with all that
+# it closes over, is not kept alive here. A bound method is a new object each time, so its function stands for it.
+_COROUTINES: Final[WeakKeyDictionary[Callable[..., Any], bool]] = WeakKeyDictionary()
+_FITS: Final[WeakKeyDictionary[Callable[..., Any], dict[tuple[bool, frozenset[str]], str | None]]] = WeakKeyDictionary()
+_UNASKED: Final = "\0"
+_MOST_FITS: Final = 64  # sets of argument names remembered for one callable
+
+
+def is_coroutine(fn: Callable[..., Any] | None) -> bool:
+    """Return whether `fn` is a coroutine function."""
+    if fn is None:
+        return False
+    plain: Callable[..., Any] = getattr(fn, "__func__", fn)
+    try:
+        known = _COROUTINES.get(plain)
+        if known is None:
+            known = _COROUTINES[plain] = inspect.iscoroutinefunction(fn)
+    except TypeError:  # a callable that cannot be hashed or weakly held
+        return inspect.iscoroutinefunction(fn)
+    return known
+
+
+def misfit(fn: Callable[..., Any], args: Mapping[str, Any]) -> str | None:
+    """Return why `fn` cannot be called with `args`, or None. Found before anything runs, so nothing is in doubt."""
+    plain: Callable[..., Any] = getattr(fn, "__func__", fn)
+    names = frozenset(args)
+    try:
+        known = _FITS.setdefault(plain, {})
+    except TypeError:  # a callable that cannot be hashed or weakly held
+        return _misfit(fn, names)
+    question = (plain is fn, names)
+    answer = known.get(question, _UNASKED)
+    if answer == _UNASKED:
+        answer = _misfit(fn, names)
+        if len(known) >= _MOST_FITS:
+            known.clear()
+        known[question] = answer
+    return answer
+
+
 def _misfit(fn: Callable[..., Any], names: frozenset[str]) -> str | None:
     try:
         signature = inspect.signature(fn)
@@ -147,27 +186,6 @@ def _misfit(fn: Callable[..., Any], names: frozenset[str]) -> str | None:
     except TypeError as bad:
         return str(bad)
     return None
-
-
-@lru_cache(maxsize=2048)
-def _is_coroutine(fn: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(fn)
-
-
-def is_coroutine(fn: Callable[..., Any] | None) -> bool:
-    """Return whether `fn` is a coroutine function."""
-    try:
-        return fn is not None and _is_coroutine(fn)
-    except TypeError:  # an unhashable callable
-        return inspect.iscoroutinefunction(fn)
-
-
-def misfit(fn: Callable[..., Any], args: Mapping[str, Any]) -> str | None:
-    """Return why `fn` cannot be called with `args`, or None. Found before anything runs, so nothing is in doubt."""
-    try:
-        return _misfit(fn, frozenset(args))
-    except TypeError:  # an unhashable callable
-        return None
 
 
 def refusal_body(proposal: Proposal, args: Blob, raw: Blob | None, decision: Decision, mark: str, now: str) -> Refusal:
