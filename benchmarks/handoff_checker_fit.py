@@ -33,6 +33,7 @@ from tallystick.handoff.checker.signals import SAYINGS, signals
 
 PACKAGE = Path(checker.__file__).parent
 KINDS = sorted(SAYINGS)
+VARIANTS = Path(__file__).with_name("handoff_checker_variants.json")
 RIDGE = 1.5
 """Of the logistic weights, towards `handoff_checker_priors.json`."""
 PHRASE_RIDGE = 0.3
@@ -47,7 +48,7 @@ LABEL = {"preserves": "preserves_as_blocker"}
 
 def variants(labelled: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return texts with a line added that changes a label in a known way: a release, a lost fallback, or nothing."""
-    lines = json.loads((Path(__file__).parent / "handoff_checker_variants.json").read_text(encoding="utf-8"))
+    lines = json.loads(VARIANTS.read_text(encoding="utf-8"))
     out = []
     for n, r in enumerate(labelled):
         label = r["label_final"]
