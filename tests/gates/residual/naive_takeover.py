@@ -531,7 +531,10 @@ class Naive:
                 assert other.tool is not None
                 if call.name in other.tool.undone_by and (not other.targets or set(other.targets) & set(call.targets)):
                     yield "effect"
-            for name, value in exclusion_values(self.contract, call.name, call.known):
+            told = dict(exclusion_values(self.contract, call.name, call.known))
+            if any(call.name in x.tools and x.id not in told for x in self.contract.exclusive):
+                yield "effect"
+            for name, value in told.items():
                 stands = [e for e in self.view.exclusive(name, value) if e.status not in ("no_effect", "simulated")]
                 mates = [o for o in before if (name, value) in exclusion_values(self.contract, o.name, o.known)]
                 if mates or any(not self.view.undone(e) for e in stands):
@@ -638,6 +641,34 @@ class Naive:
                     continue
                 later = any(self.gives(c, r) for c in order[at + 1 :])
                 yield "dependency" if (rule is not None and rule.kind == "argument") or later else "hold"
+            for rule in call.tool.requires:
+                if rule.kind == "argument" and rule.arg in call.holes and not self.taken_from(order, call, rule):
+                    yield "dependency"
+                if rule.kind == "fact" and rule.expr is not None:
+                    for ref in rule.expr.refs:
+                        if ref[0] == "order" and len(ref) > 1 and self.voided(order, at, call.targets, ref[1]):
+                            yield "dependency"
+
+    def taken_from(self, order: list[N], call: N, rule: Requirement) -> bool:
+        value = call.args[rule.arg or ""]
+        mate = next((c for c in order if is_ref(value) and c.id == value["$from"]), None)
+        if mate is None or mate.name != rule.tool or split(value.get("$at", "")) != rule.pointer:
+            return False
+        return not mate.targets or not call.targets or bool(set(mate.targets) & set(call.targets))
+
+    def voided(self, order: list[N], at: int, targets: tuple[EntityRef, ...], name: str) -> bool:
+        """Whether a write before made void what is known, and nothing after it shows it again."""
+        ref = targets[0] if targets else None
+        writes = [i for i, c in enumerate(order[:at]) if c.writes and c.tool is not None and ref in c.targets]
+        if not writes or ref is None:
+            return False
+        for other in order[max(writes) : at]:
+            if other.tool is None or other.hangs(*(t.id for t in other.tool.target)):
+                continue
+            for rule in other.tool.yields:
+                if rule.kind == ref.kind and name in rule.fields and (ref in other.targets or not other.targets):
+                    return False
+        return True
 
     def looks_at(self, call: N, rule: Requirement) -> bool:
         return call.hangs(rule.expr, rule.when, rule.entity.id if rule.entity else None) or rule.arg in call.holes

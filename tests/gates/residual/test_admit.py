@@ -160,7 +160,7 @@ def test_what_is_wrong_is_rejected_before_the_first_write(what: str, proposal: o
          ["effect", "grounding"]),
         ("paying twice in two spellings",
          with_calls(PAY_NODE, {**PAY_NODE, "id": "two", "args": {"amount": 420, "invoice_id": "I-7"}},
-                    send(args=FROM_PAY), {**CHECK, "after": ["send", "two"]}), ["duplicate", "effect"]),
+                    send(args=FROM_PAY), {**CHECK, "after": ["send", "two"]}), ["dependency", "duplicate", "effect"]),
         ("two deliveries that may be one",
          with_calls(PAY_NODE, send(args=FROM_PAY), send(id="two", args={**FROM_PAY, "file": "I-7"}),
                     {**CHECK, "after": ["send", "two"]}), ["dependency", "effect", "grounding"]),

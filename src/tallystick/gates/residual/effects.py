@@ -147,7 +147,12 @@ class _Excluding:
         """Yield which exclusion a call breaks."""
         if not self._contract.exclusive:
             return
-        for name, value in exclusion_values(self._contract, call.name, call.args, call.typed):
+        values = dict(exclusion_values(self._contract, call.name, call.args, call.typed))
+        for rule in self._contract.exclusive:
+            if call.name in rule.tools and rule.id not in values:
+                text = f"`{call.id}`: its arguments do not tell what `{rule.id}` is counted per"
+                yield no("effect", text, "the arguments that tell", call.id)
+        for name, value in values.items():
             taken = self._taken.get((name, value))
             for effect in self._view.exclusive(name, value):
                 if taken is None and effect.status not in ("no_effect", "simulated") and not self._view.undone(effect):

@@ -20,17 +20,15 @@ from tallystick.gates.conditions import raised, standing
 from tallystick.gates.evidence import requirement
 from tallystick.gates.residual.planned import Planned
 from tallystick.gates.residual.reasons import no
+from tallystick.gates.residual.refs import ref_of
+from tallystick.gates.residual.supply import Known, Supply, is_of_people
 from tallystick.gates.scope import Scope, scopes_of
-from tallystick.model import jsontext
-from tallystick.model.decision import Decision, Read, Reason, Verdict
+from tallystick.model.decision import Decision, Reason, Verdict
+from tallystick.model.pointer import join
 from tallystick.model.proposal import Call
-from tallystick.model.residual import json_text
-from tallystick.model.values import EntityRef, same
 from tallystick.view import View
 from tallystick.view.keys import typed_args
 
-_PEOPLE: Final = ("approval.", "confirmation.")
-"""Codes of what only people can say."""
 _ABOUT_ARGS: Final = ("args.", "schema.", "tool.", "gate.")
 """Codes of calls that do not fit: grounding says so already, or nobody can judge them."""
 _TWICE: Final = frozenset({"effect.duplicate", "effect.in_doubt", "effect.in_flight", "idempotency.conflict"})
@@ -40,11 +38,10 @@ def executable(
     view: View, contract: Contract, calls: Sequence[Planned], covers: Callable[[str], Sequence[str]], now: datetime
 ) -> Iterator[Reason]:
     """Yield what stands in the way of each write, as far as it can be told before the first of them."""
-    supply = _Supply(calls)
-    touched: set[EntityRef] = set()
+    supply = Supply(calls)
+    known = Known()
     for at, planned in enumerate(calls):
         if planned.writes and planned.tool is not None:
-            own = {EntityRef(*ref) for ref in planned.targets}
             events = [n for n in covers(planned.id) if (o := view.obligations.get(n)) is not None and o.kind == "event"]
             call = Call(
                 tool=planned.name, args=planned.args, now=now, wish=events[0] if len(events) == 1 else ""
@@ -53,10 +50,13 @@ def executable(
                 refused, held = _in_part(view, contract, planned.tool, planned, call)
             else:
                 refused, held = _whole(may_act(view, contract, call))
-            changed = not own.isdisjoint(touched)
+            changed = not known.written.keys().isdisjoint(planned.targets)
             yield from _refusals(planned, _for_good(view, refused) if changed else refused)
             yield from _holds(planned, planned.tool, held, supply, at, changed=changed)
-            touched |= own
+            yield from _unbound(planned, planned.tool, calls, supply)
+            if changed:
+                yield from known.void(view, contract, planned, planned.tool, call)
+        known.after(planned, at)
 
 
 def _whole(decision: Decision) -> tuple[list[Reason], list[Reason]]:
@@ -115,11 +115,37 @@ def _refusals(planned: Planned, refused: Iterable[Reason]) -> Iterator[Reason]:
             yield no(code, f"`{planned.id}` ({reason.code}): {reason.message}", reason.reverses, planned.id)
 
 
+# ---------------------------------------------------------------- bound to the predecessor
+
+
+def _unbound(planned: Planned, tool: Tool, calls: Sequence[Planned], supply: Supply) -> Iterator[Reason]:
+    """Yield the arguments that must be a predecessor's result, are not known yet, and are bound to something else."""
+    for top in tool.requires:
+        options = [top, *top.options] if top.kind == "any" else [top]
+        wanted = [rule for rule in options if rule.kind == "argument" and rule.arg in planned.dynamic]
+        if top.when is not None or not wanted or (top.kind == "any" and len(wanted) + 1 < len(options)):
+            continue
+        if not any(_is_bound(planned, rule, calls, supply) for rule in wanted):
+            text = f"`{planned.id}`: `{wanted[0].arg}` is not bound to what `{top.id}` asks for"
+            places = " or ".join(f"{r.tool} at {join(r.pointer)}" for r in wanted)
+            yield no("dependency", text, f"a reference to the result of {places}", planned.id)
+
+
+def _is_bound(planned: Planned, rule: Requirement, calls: Sequence[Planned], supply: Supply) -> bool:
+    ref = ref_of(planned.written.get(rule.arg or ""))
+    if ref is None or ref.tokens != rule.pointer or ref.source not in supply.at:
+        return False
+    other = calls[supply.at[ref.source]]
+    return other.name == rule.tool and (
+        not other.targets or not planned.targets or not set(other.targets).isdisjoint(planned.targets)
+    )
+
+
 # ---------------------------------------------------------------- what is missing, and who would give it
 
 
 def _holds(
-    planned: Planned, tool: Tool, held: Sequence[Reason], supply: _Supply, at: int, *, changed: bool
+    planned: Planned, tool: Tool, held: Sequence[Reason], supply: Supply, at: int, *, changed: bool
 ) -> Iterator[Reason]:
     """Yield what is missing and no call before this one gives; of several acceptable sources one is enough.
 
@@ -150,7 +176,7 @@ def _holds(
 
 
 def _stays(rule: Requirement | None, reason: Reason) -> bool:
-    return reason.code.startswith(_PEOPLE) or (rule is not None and rule.kind == "argument")
+    return is_of_people(reason) or (rule is not None and rule.kind == "argument")
 
 
 def _ids(rule: Requirement) -> dict[str, Requirement]:
@@ -160,58 +186,12 @@ def _ids(rule: Requirement) -> dict[str, Requirement]:
     return found
 
 
-def _hold(planned: Planned, rule: Requirement | None, reason: Reason, supply: _Supply, at: int) -> Reason:
+def _hold(planned: Planned, rule: Requirement | None, reason: Reason, supply: Supply, at: int) -> Reason:
     text = f"`{planned.id}` ({reason.code}): {reason.message}"
-    if rule is not None and rule.kind in ("argument", "previewed") and not reason.code.startswith(_PEOPLE):
+    if rule is not None and rule.kind in ("argument", "previewed") and not is_of_people(reason):
         return no("dependency", f"{text}; no call before it gives that", reason.reverses, planned.id, reason.reads)
     if supply.after(reason, at):
         return no(
             "dependency", f"{text}; a later call would give that", "that call before it", planned.id, reason.reads
         )
     return no("hold", text, reason.reverses, planned.id, reason.reads)
-
-
-class _Supply:
-    """Which calls of the remainder would answer which read, and where they stand."""
-
-    def __init__(self, calls: Sequence[Planned]) -> None:
-        self._by_tool: dict[str, list[int]] = {}
-        self._by_arg: dict[tuple[str, str, str], list[int]] = {}
-        self._previews: dict[str, list[int]] = {}
-        self._calls = calls
-        for at, call in enumerate(calls):
-            if call.effect == "preview":
-                self._previews.setdefault(call.name, []).append(at)
-            elif call.effect == "read":
-                self._by_tool.setdefault(call.name, []).append(at)
-                for name, value in call.args.items():
-                    if not isinstance(value, (dict, list)):
-                        self._by_arg.setdefault((call.name, name, json_text(value)), []).append(at)
-
-    def before(self, planned: Planned, rule: Requirement | None, reason: Reason, at: int) -> bool:
-        """Return whether a call before position `at` would give what is missing."""
-        if reason.code.startswith(_PEOPLE):
-            return False
-        if rule is not None and rule.kind == "previewed":
-            return any(i < at and self._same(planned, i, rule.args_equal) for i in self._previews.get(planned.name, ()))
-        return any(i < at for read in reason.reads for i in self._reads(read))
-
-    def after(self, reason: Reason, at: int) -> bool:
-        """Return whether only a call after position `at` would give it."""
-        return any(i > at for read in reason.reads for i in self._reads(read))
-
-    def _reads(self, read: Read) -> Iterator[int]:
-        """Yield the calls that are this read, with the arguments it names."""
-        args = jsontext.loads(read.args)
-        if not args:
-            yield from self._by_tool.get(read.tool, ())
-            return
-        first = next(iter(args))
-        for at in self._by_arg.get((read.tool, first, json_text(args[first])), ()):
-            mine = self._calls[at].args
-            if all(name in mine and same(mine[name], value) for name, value in args.items()):
-                yield at
-
-    def _same(self, planned: Planned, at: int, names: Sequence[str]) -> bool:
-        other = self._calls[at].args
-        return all((n in other) == (n in planned.args) and same(other.get(n), planned.args.get(n)) for n in names)

@@ -95,8 +95,10 @@ class Sources:
     def _heard(self, value: str) -> bool:
         """Return whether the user said a text, as a whole word or words: `I-7` is not said by `I-77`."""
         if value not in self._said:
-            pattern = r"(?<!\w)(?<!\w[-.,/@:])" + re.escape(value) + r"(?!\w)(?![-.,/@:]\w)"
-            self._said[value] = bool(value.strip()) and re.search(pattern, self._words) is not None
+            at = self._words.find(value) if value.strip() else -1
+            while at >= 0 and not (_ends(self._words, at - 1, -1) and _ends(self._words, at + len(value), 1)):
+                at = self._words.find(value, at + 1)
+            self._said[value] = at >= 0
         return self._said[value]
 
     # ---------------------------------------------------------------- what is stated
@@ -131,6 +133,14 @@ class Sources:
 
     def _number(self, text: str) -> None:
         self._numbers.update(_numbers_of(text))
+
+
+def _ends(words: str, at: int, step: int) -> bool:
+    """Return whether a word ends before position `at`, going on by `step`: `7` does not in `7.50` or `I-7`."""
+    here, beyond = (words[i] if 0 <= i < len(words) else " " for i in (at, at + step))
+    if here.isalnum() or here == "_":
+        return False
+    return not (here in "-.,/@:" and (beyond.isalnum() or beyond == "_"))
 
 
 def _numbers_of(text: str) -> list[Decimal]:
