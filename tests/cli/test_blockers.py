@@ -82,6 +82,7 @@ def test_an_artifact_is_compared_with_the_record(cli: Cli, run: Run, ledger: Pat
     ticket.write_text(run.hand_off("x", '{"title": "go on"}', form="ticket-text").artifact, encoding="utf-8")
     assert cli("blockers", ledger, "--artifact", ticket).code == 0
     assert "hop 2: agent, taken by executor: absent, repaired" in cli("blockers", ledger).out
+    assert "   b1: status, prerequisite, authority, fallback missing" in cli("blockers", ledger).out
     assert "block absent, repaired" in cli("show", ledger).out
     assert cli("recheck", ledger).code == 0
     assert cli("blockers", ledger, "--form", "text").code == 2
@@ -150,3 +151,18 @@ def test_a_call_an_endpoint_control_holds_is_approved_on_the_command_line(
     with Guard(CONTRACT, ledger, tools=desk.tools(), controls=human_approval(role="security")) as guard:
         assert guard.resume("r2").call("share_file", DOC).ran
     assert cli("recheck", ledger).code == 0
+
+
+def test_what_waits_on_a_blocker_names_both_ways_and_several_runs_the_option(
+    cli: Cli, run: Run, ledger: Path, tmp_path: Path
+) -> None:
+    run.call("open_document", DOC)
+    assert "--run r1 --blocker b1" in cli("approve", ledger).out
+    run.finish("nothing")
+    run.close()
+    with Guard(CONTRACT, ledger) as guard:
+        guard.run(run_id="r2").suspend()
+    args = ("approve", ledger, "--blocker", "b1", "--key", tmp_path / "ann.pem")
+    assert "name one with --run;" in cli(*args).err
+    assert "name one after the file;" in cli("blockers", ledger).err
+    assert "run r1 has ended BLOCKED: none of its calls" in cli(*args, "--run", "r1").err

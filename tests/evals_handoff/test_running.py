@@ -134,8 +134,33 @@ def test_the_command_line_counts_runs_and_refuses_what_would_do_nothing(cli: Cli
         (), ("--list", "--model", "reference"), ("--model", "fake"), ("--model", "reference", "--reading", "x"),
         ("--model", "reference", "--base-url", "http://127.0.0.1:1/v1"), ("--model", "reference", "--panel", "x"),
         ("--model", "fake", "--out", str(tmp_path / "x")), ("--model", "reference", "--substrate", "x"),
+        ("--list", "--reviewer", "model"), ("--model", "reference", "--api-key-env", "X"),
+        ("--report", "x", "--substrate", "plain"), ("--report", "x", "--base-url", "http://127.0.0.1:1/v1"),
+        ("--report", "x", "--blind", "y", "--reading", "plain"), ("--model", "reference", "--reviewer", "model"),
     ):  # fmt: skip
         assert cli("eval", "handoff", *args).code == 2, args
+    assert "--api-key-env would do nothing" in cli("eval", "handoff", "--list", "--api-key-env", "X").err
+    assert "`reference`" in cli("eval", "handoff", "--model", "refrence").err
+
+
+def test_a_panel_named_twice_is_played_once_and_a_figure_has_something_to_show(cli: Cli, tmp_path: Path) -> None:
+    twice = ("--panel", "main", "--panel", "main", "--limit", "2", "--out", str(tmp_path), "--json")
+    done = cli("eval", "handoff", "--model", "reference", *twice)
+    told = json.loads(done.out)
+    assert told["episodes"] == {"main": 2}
+    assert told["settings"][0]["reviewer"] == "scripted"
+    assert told["readings"]["precedence"]["contrasts"] == []
+    assert not (tmp_path / "figures" / "link.svg").exists()
+    assert "report.txt, report.json, figures/" in done.err
+
+
+def test_where_no_reply_comes_the_reason_is_said(cli: Cli, tmp_path: Path) -> None:
+    args = ("--model", "fake", "--panel", "main", "--limit", "1", "--out", str(tmp_path / "o"))
+    with endpoint(lambda _: {"status": 500, "message": "gone"}) as url:
+        found = cli("eval", "handoff", *args, "--base-url", url)
+    assert found.code == 2
+    assert "no episode has all its replies" in found.err
+    assert "500" in found.err
 
 
 @pytest.mark.parametrize("name", ["langgraph", "autogen"])

@@ -326,6 +326,8 @@ def test_a_receiver_that_writes_nothing_compares_with_the_ledger_alone(run: Run,
     before = run.view.upto
     assert receive(sent, run, now=clock()).state == "complete"
     assert receive("go on", run.view, now=clock(), repair=False).state == "absent"
+    with pytest.raises(InputError, match="no instant with a time zone"):
+        receive(sent, run, now=clock().replace(tzinfo=None))
     assert run.view.upto == before
 
 

@@ -276,3 +276,11 @@ def test_a_control_that_could_ask_nobody_is_refused() -> None:
         human_approval(tools=5)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="unknown tool `open_documnet`"):
         Guard(CONTRACT, controls=human_approval(tools=["open_documnet"]))
+
+
+def test_a_run_does_not_start_where_no_principal_can_give_the_approval_a_control_asks_for() -> None:
+    for role, principals in (("securty", [SEC]), ("", [])):
+        guard = Guard(CONTRACT, controls=human_approval(role=role))
+        with pytest.raises(InputError, match="the control `human` needs approval"):
+            guard.run(principals=principals)
+        assert guard.run(principals=principals, without_approvers=True).id

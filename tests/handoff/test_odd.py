@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -52,6 +53,23 @@ def test_an_odd_ticket_text_keeps_every_byte_outside_its_block(run: Run, text: s
     sent = run.hand_off("executor", text, form="ticket-text")
     assert prose(sent.artifact, "ticket-text") == prose(text, "ticket-text")
     assert run.receive(sent.artifact, form="ticket-text", repair=False).state == "complete"
+
+
+@pytest.mark.parametrize("text", ['{"title": "pay"}', ' {"a": 1}\n', "{}"])
+def test_the_text_of_a_ticket_stays_json_where_no_form_is_named(run: Run, text: str) -> None:
+    sent = run.hand_off("executor", text)
+    assert sent.form == "ticket-text"
+    assert json.loads(sent.artifact).keys() == {"tallystick", *json.loads(text)}
+    assert run.receive(sent.artifact, repair=False).state == "complete"
+
+
+@pytest.mark.parametrize(
+    "text", ["{x}", "[1]", '{"a": 1} and more', '{"a": 1, "a": 2}', '{"a":"\\ud800"}', '{"a":NaN}']
+)
+def test_a_text_that_is_no_json_object_is_plain_text(run: Run, text: str) -> None:
+    sent = run.hand_off("executor", text)
+    assert sent.form == "text"
+    assert sent.artifact.endswith(text)
 
 
 @pytest.mark.parametrize(

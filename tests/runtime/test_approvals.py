@@ -193,6 +193,19 @@ def test_asking_again_while_a_person_is_asked_is_no_loop_but_spends_the_budget(s
         assert [bool(t.warning) for t in told] == [False, False, True, False]
 
 
+@pytest.mark.parametrize("authority", ["finance", "ann", ""])
+def test_asking_again_while_a_blocker_waits_for_its_authority_is_no_loop(run: Run, authority: str) -> None:
+    run.block("b", "wire", status="do not wire", authority=authority)
+    told = [run.call("wire", WIRE) for _ in range(3)]
+    assert [(t.ended, t.warning) for t in told] == [(None, "")] * 3
+
+
+def test_asking_again_where_a_blocker_has_no_authority_in_the_run_is_a_loop(run: Run) -> None:
+    run.block("b", "wire", status="do not wire", authority="nobody here")
+    run.call("wire", WIRE)
+    assert run.call("wire", WIRE).ended
+
+
 def test_a_denied_call_waits_no_more_and_asking_again_is_a_loop(run: Run) -> None:
     run.call("wire", WIRE)
     run.deliver(signed_approval(run.id, "ann", KEY, "wire", WIRE, decision="deny"))

@@ -33,7 +33,7 @@ def blockers(
     ] = None,
     json: Json = False,
 ) -> int:
-    """List the blockers of a run: open, resolved, left aside, over; and the hops on which something was lost.
+    """List the blockers of a run: open, resolved, left aside, over; and its hops, with what was lost on each.
 
     A blocker removes actions until its authority's signed event, or a receipt that shows its prerequisite, resolves it
     (`tallystick approve LEDGER --blocker ID --key FILE`). One left aside still removes them. With --artifact, exits
@@ -128,8 +128,11 @@ def _hop_json(hop: Hop) -> dict[str, Any]:
 def _print_hop(hop: Hop) -> None:
     verb = "passed to" if hop.side == "sent" else "taken by"
     console.say(f"hop {hop.number}: {hop.sender}, {verb} {hop.to}: {hop.state}, {hop.verdict}")
+    lost: dict[tuple[str, str], list[str]] = {}
     for blocker, field, how in hop.losses:
-        console.say(f"   {blocker}: {field} {how}")
+        lost.setdefault((blocker, how), []).append(field)
+    for (blocker, how), fields in lost.items():
+        console.say(f"   {blocker}: {', '.join(fields)} {how}")
 
 
 def _print_artifact(found: Transfer) -> None:

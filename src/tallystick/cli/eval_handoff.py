@@ -42,14 +42,20 @@ def handoff(
         ),
     ] = None,
     reviewer: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--reviewer", metavar="NAME", help="model, or scripted: the canonical record is passed on, and D_up is 1."
+            "--reviewer",
+            metavar="NAME",
+            help="model, or scripted: the canonical record is passed on, and D_up is 1. Default: model; scripted for"
+            " `reference`.",
         ),
-    ] = "model",
+    ] = None,
     substrate: Annotated[
-        str, typer.Option("--substrate", metavar="NAME", help="What carries artifacts: plain, langgraph, autogen.")
-    ] = "plain",
+        str | None,
+        typer.Option(
+            "--substrate", metavar="NAME", help="What carries artifacts: plain, langgraph, autogen. Default: plain."
+        ),
+    ] = None,
     report: Annotated[
         list[Path] | None,
         typer.Option(
@@ -59,13 +65,14 @@ def handoff(
         ),
     ] = None,
     reading: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--reading",
             metavar="NAME",
-            help="Which tables are printed: precedence (a block of the record decides) or plain (all words, A.3).",
+            help="Which tables are printed: precedence (a block of the record decides; default) or plain (all words,"
+            " A.3).",
         ),
-    ] = "precedence",
+    ] = None,
     blind: Annotated[
         Path | None,
         typer.Option(
@@ -90,16 +97,23 @@ def handoff(
     The artifact is coded from the bytes the executor received; what is forbidden is seen at the endpoint. Exits with 1
     where a frozen item has changed, an executor saw more than its artifact, or a control touched one.
     """
+    asking: Any = {
+        "model": model, "limit": limit, "out": out, "reviewer": reviewer, "substrate": substrate,
+        "base_url": base_url, "api_key_env": api_key_env,
+    }  # fmt: skip
     if list_:
-        _only("--list", model=model, panel=panel, report=report, limit=limit, out=out, blind=blind)
+        _only("--list", panel=panel, report=report, blind=blind, reading=reading, **asking)
         return _list(json=json)
+    if blind is not None:
+        _only("--blind", reading=reading)
+    reading = reading or "precedence"
     if reading not in ("precedence", "plain"):
         raise InputError(f"there is no reading `{reading[:80]}`", where="--reading", fix="one of: precedence, plain")
     from tallystick.evals.handoff.run import Plan  # noqa: PLC0415 - only running and reporting need the suite
 
     panels: Any = tuple(panel or ())
     if report:
-        _only("--report", model=model, limit=limit, out=out)
+        _only("--report", **asking)
         from tallystick.evals.handoff.report import of_folders  # noqa: PLC0415
 
         if blind is not None:
@@ -110,14 +124,32 @@ def handoff(
         raise InputError("only kept runs are sampled", where="--blind", fix="name them with --report")
     if model is None:
         raise InputError("nothing to run", where="--model", fix="name a model, or use --list or --report")
-    plan = Plan(studies=panels, reviewer=reviewer, substrate=substrate, limit=limit).checked()  # type: ignore[arg-type]
+    its: Any = reviewer or ("scripted" if model == "reference" else "model")
+    plan = Plan(studies=panels, reviewer=its, substrate=substrate or "plain", limit=limit).checked()
     if model == "reference":
-        if base_url is not None:
-            raise InputError("the reference roles have no endpoint", where="--base-url", fix="leave it out")
+        _only("--model reference", base_url=base_url, api_key_env=api_key_env)
+        if its != "scripted":
+            raise InputError("the reference roles have a scripted reviewer", where="--reviewer", fix="leave it out")
         return _reference(plan, reading, out, json=json)
+    _reachable(model, base_url)
     if out is None:
         raise InputError("a model's replies are kept", where="--out", fix="name a folder")
     return _model(plan, model, base_url, _key(api_key_env), reading, out, json=json)
+
+
+def _reachable(model: str, base_url: str | None) -> None:
+    """Refuse a model that nobody serves, before anything else is asked for.
+
+    Raises:
+        InputError: it is neither a script nor a local model, and no endpoint is named.
+    """
+    from tallystick.models import is_local  # noqa: PLC0415
+
+    if base_url is None and not is_local(model):
+        raise InputError(
+            f"the model `{model[:80]}` needs an endpoint", where="--model",
+            fix="name one with --base-url, or use `reference`, `local` or `local:NAME`",
+        )  # fmt: skip
 
 
 def _list(*, json: bool) -> int:
@@ -165,10 +197,12 @@ def _blind(folders: list[Path], plan: Any, file: Path, *, json: bool) -> int:
 
 
 def _reference(plan: Any, reading: str, out: Path | None, *, json: bool) -> int:
+    from tallystick.evals.common.intervals import numpy  # noqa: PLC0415
     from tallystick.evals.handoff import kept  # noqa: PLC0415
     from tallystick.evals.handoff.report import report  # noqa: PLC0415
     from tallystick.evals.handoff.run import episodes, reference_cast, settings  # noqa: PLC0415
 
+    numpy()  # the report needs it: said before anything is played
     ran = episodes(plan, reference_cast(plan.substrate))
     its = settings(plan, "reference")
     if out is not None:
@@ -177,17 +211,24 @@ def _reference(plan: Any, reading: str, out: Path | None, *, json: bool) -> int:
 
 
 def _model(plan: Any, model: str, base_url: str | None, key: str | None, reading: str, out: Path, *, json: bool) -> int:
+    from tallystick.evals.common.intervals import numpy  # noqa: PLC0415
     from tallystick.evals.handoff import kept  # noqa: PLC0415
     from tallystick.evals.handoff.asking import Asked  # noqa: PLC0415
     from tallystick.evals.handoff.report import report  # noqa: PLC0415
     from tallystick.evals.handoff.run import episodes, model_cast, settings  # noqa: PLC0415
 
+    numpy()  # the report needs it: said before anybody is asked
     with _interruptible(out), deployment(model, base_url, key, max_tokens=_MAX_TOKENS, temperature=0.0) as (asked, _):
         its = settings(plan, asked.name)
         kept.settle(out, its)
-        cast = model_cast(Asked(asked, out, _progress), plan.reviewer, plan.substrate)
+        asker = Asked(asked, out, _progress)
+        cast = model_cast(asker, plan.reviewer, plan.substrate)
         ran = episodes(plan, cast)
-    console.note(f"kept in {out}")
+    if not ran.episodes:
+        raise InputError(
+            f"no episode has all its replies: {asker.failure or 'nothing came'}", where=asked.name,
+            fix="start it again when the endpoint answers; it goes on from here",
+        )  # fmt: skip
     told = report(ran.episodes, missing={cast.model: ran.missing}, settings=[its])
     return _tell(told, reading, out, json=json)
 
@@ -214,10 +255,13 @@ def _tell(told: dict[str, Any], reading: str, out: Path | None, *, json: bool) -
     if out is not None:
         (out / "report.json").write_text(jsontext.dumps(told) + "\n", encoding="utf-8")
         (out / "report.txt").write_text(shown, encoding="utf-8")
+        kept = "report.txt, report.json"
         try:
             save(told, out / "figures")
+            kept += ", figures/"
         except InputError as bad:
             console.note(f"no figures: {bad}")
+        console.note(f"kept in {out}: {kept}")
     if json:
         console.emit(told)
     else:

@@ -152,7 +152,7 @@ def _only(option: str, **others: Any) -> None:
     Raises:
         InputError: an option stands beside one that makes it do nothing.
     """
-    given = [f"--{name}" for name, value in others.items() if value is not None]
+    given = [f"--{name.replace('_', '-')}" for name, value in others.items() if value is not None]
     if given:
         raise InputError(f"beside `{option}`, {', '.join(given)} would do nothing", where=option, fix="leave it out")
 

@@ -91,7 +91,7 @@ def approve(
             for call in pending(view, view.contract)
         ]
     if refusal is None:
-        _list_pending(run or _only(views), waits, json=json)
+        _list_pending(run or _only(views), waits, views, json=json)
         return
     found = [(name, call) for name, call, _ in waits if call.refusal == refusal]
     chosen, call = _one(found, f"waits under the number {refusal}", "approve", ledger, run)
@@ -130,7 +130,7 @@ def approve(
 def _resolve(ledger: Path, name: str, run: str | None, key: Path | None, principal: str | None, *, json: bool) -> None:
     """Resolve a blocker as its authority: a signed event, which the run's writer takes in."""
     with reading(ledger) as store:
-        chosen = choose(store, run, ledger)
+        chosen = choose(store, run, ledger, option="--run")
         view = view_of(store, chosen)
     found = next((b for b in blockers_of(view, view.contract, datetime.now(UTC)) if b.blocker.id == name), None)
     if found is None:
@@ -151,6 +151,8 @@ def _resolve(ledger: Path, name: str, run: str | None, key: Path | None, princip
         console.emit({"run": chosen, "blocker": name, "how": "resolved", "principal": who, "recorded": told})
         return
     console.say(f"resolved by {who}: {name} ({found.blocker.prerequisite or 'no prerequisite named'}); {_where(told)}")
+    if view.ended is not None:
+        console.note(f"run {chosen} has ended {view.ended.status}: none of its calls can use this any more")
 
 
 def settle(
@@ -317,7 +319,9 @@ def _instant(text: str | None) -> datetime | None:
         raise InputError(f"`{text}` {why}", where="--expires", fix="15m, 2h, 1d or 2026-12-01T12:00:00Z") from None
 
 
-def _list_pending(run: str | None, calls: list[tuple[str, Pending, str]], *, json: bool) -> None:
+def _list_pending(
+    run: str | None, calls: list[tuple[str, Pending, str]], views: dict[str, View], *, json: bool
+) -> None:
     if json:
         found = [{"run": name, **_pending_json(call), "posted": posted or None} for name, call, posted in calls]
         console.emit({"run": run, "pending": found})
@@ -329,6 +333,8 @@ def _list_pending(run: str | None, calls: list[tuple[str, Pending, str]], *, jso
         whose = "" if run else f"  (run {name})"
         console.say(f"{call.refusal}  {call.tool}({jsontext.dumps(call.args)}){whose}")
         console.say(f"   {', '.join(call.codes)}: {call.message}")
+        if call.condition in views[name].conditions:
+            console.say(f"   by its number, this call alone; for good, --run {name} --blocker {call.condition}")
         if posted:
             done = "an approval" if posted == "approve" else "a denial"
             console.say(f"   {done} is posted; the run's writer takes it in before its next decision")

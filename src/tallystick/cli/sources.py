@@ -60,8 +60,14 @@ def writing(ledger: Path) -> Iterator[SQLiteStore]:
         store.close()
 
 
-def choose(store: Store, run: str | None, ledger: Path) -> str:
+def choose(store: Store, run: str | None, ledger: Path, *, option: str = "") -> str:
     """Return `run` if the ledger has it, or the ledger's only run where none is named.
+
+    Args:
+        store: the ledger, open.
+        run: the run named, if one is.
+        ledger: the ledger's file.
+        option: the option that names it; "" where its id stands after the file.
 
     Raises:
         InputError: no such run, or none named and there is not exactly one.
@@ -73,7 +79,7 @@ def choose(store: Store, run: str | None, ledger: Path) -> str:
         raise InputError(
             f"the ledger has {len(known)} runs, and none was named",
             where=str(ledger),
-            fix=f"name one; `tallystick runs {ledger}` lists them",
+            fix=f"name one {f'with {option}' if option else 'after the file'}; `tallystick runs {ledger}` lists them",
         )
     if run not in known:
         raise InputError(f"there is no run `{run}`", where=str(ledger), fix=f"`tallystick runs {ledger}` lists them")

@@ -64,7 +64,8 @@ class Block:
 def form_of(artifact: object, form: str | None = None) -> Form:
     """Return the form of an artifact: the one named, else what it is by its type.
 
-    A text is plain text unless a form is named; a list is messages; a mapping is a ticket.
+    A text that is one JSON object is a ticket's, lest lines above it make it no JSON; any other is plain text unless a
+    form is named. A list is messages; a mapping is a ticket.
 
     Raises:
         InputError: no such form, or the artifact does not have it.
@@ -73,7 +74,7 @@ def form_of(artifact: object, form: str | None = None) -> Form:
         raise InputError(f"`{form}` is no form of an artifact", where="form", fix=f"one of {', '.join(FORMS)}")
     by_type: Form
     if isinstance(artifact, str):
-        by_type = "text"
+        by_type = "ticket-text" if form is None and _is_object(artifact) else "text"
     elif isinstance(artifact, Mapping):
         by_type = "ticket"
     elif isinstance(artifact, Sequence) and not isinstance(artifact, (bytes, bytearray)):
@@ -94,6 +95,17 @@ def form_of(artifact: object, form: str | None = None) -> Form:
             _members(str(artifact))
         return form  # type: ignore[return-value]  # one of FORMS
     raise InputError(f"a {type(artifact).__name__} is not of the form `{form}`", where="form", fix=f"`{by_type}`")
+
+
+def _is_object(text: str) -> bool:
+    bare = text.strip(_SPACE)
+    if not (bare.startswith("{") and bare.endswith("}")):
+        return False
+    try:
+        _members(text)
+    except InputError:
+        return False
+    return True
 
 
 # ---------------------------------------------------------------------- reading

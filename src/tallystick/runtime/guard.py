@@ -111,15 +111,16 @@ def _check_names(contract: Contract, task: Task) -> None:
             )
 
 
-def _check_approvers(contract: Contract, task: Task) -> None:
+def _check_approvers(contract: Contract, task: Task, controls: Iterable[Control]) -> None:
     """Refuse a run in which a call would wait for an approval that nobody can ever give."""
     here = {name for p in task.principals for name in (p.id, p.role)}
-    for tool in contract.tools.values():
-        role = tool.needs_approval
+    needed = [(f"`{tool.name}`", tool.needs_approval) for tool in contract.tools.values()]
+    needed += [(f"the control `{one.name}`", one.role) for one in controls]
+    for what, role in needed:
         if role is None or role in here or (not role and here):
             continue
         raise InputError(
-            f"`{tool.name}` needs approval by {f'`{role}`' if role else 'a principal'}, and no principal of this run "
+            f"{what} needs approval by {f'`{role}`' if role else 'a principal'}, and no principal of this run "
             "can give it",
             where="principals",
             fix="name one at the start" + (f" (named are {', '.join(sorted(here))})" if here else "")
@@ -260,20 +261,19 @@ class Guard:
             run_id: its id; made where None.
             principals: who may approve, waive and settle, besides those the task names, and those of the parent.
             parent: the run this one is a child of.
-            without_approvers: start although the contract demands approvals that no principal of this run can give;
-                calls that need one are then held to the end.
+            without_approvers: start although the contract or an endpoint control demands approvals that no principal
+                of this run can give; calls that need one are then held to the end.
 
         Raises:
             ContractError: the task does not fit the contract.
-            InputError: a tool needs approval and no principal has the role, a principal is named as a role it does not
-                have, the run exists already (resume it), or its
-                id cannot be used.
+            InputError: a tool or a control needs approval and no principal has the role, a principal is named as a role
+                it does not have, the run exists already (resume it), or its id cannot be used.
             LedgerError: the ledger cannot be written.
         """
         frozen = self._task(task, _principals(principals), parent.task.principals if parent is not None else ())
         _check_names(self.contract, frozen)
         if not without_approvers:
-            _check_approvers(self.contract, frozen)
+            _check_approvers(self.contract, frozen, self.controls)
         name = run_id if run_id is not None else self.ids()
         if self.store.head(name).seq:
             raise InputError(f"the run `{name}` exists already", fix="resume it, or give another id")

@@ -23,7 +23,7 @@ from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.ledger.store import Store
 from tallystick.model import jsontext
 from tallystick.model.events import Blob, Handed, Received, Transferred, blob
-from tallystick.runtime.blocking import BlockerStanding, Down, blockers_of, handed_down, take_over
+from tallystick.runtime.blocking import BlockerStanding, Down, blockers_of, handed_down, instant_in, take_over
 from tallystick.runtime.drivers import Steps, Write
 from tallystick.runtime.journal import RUNTIME, stamp
 from tallystick.runtime.known import names_in, text_of, typed
@@ -95,9 +95,10 @@ class Handing(Statements):
         Args:
             to: who gets it: a role, an agent, a run.
             artifact: a text, a list of messages (mappings with `role` and `content`), or a ticket (a mapping, or its
-                JSON text with `form="ticket-text"`).
+                JSON text).
             sender: who passes it on.
-            form: text, markdown, messages, ticket or ticket-text; by the artifact's type where None.
+            form: text, markdown, messages, ticket or ticket-text. Where None, by the artifact: a text that is one JSON
+                object is a ticket's, any other plain text; Markdown has to be named.
             residual: ids of the obligations the sender says are left, where it says so beside the artifact.
             repair: False rejects where something is lost.
             role: role of the message that carries the block, among messages.
@@ -406,8 +407,10 @@ def receive(
         role: as for `Run.hand_off`.
 
     Raises:
-        InputError: no such run, or an artifact of no known form. LedgerError: the ledger cannot be read.
+        InputError: no such run, an artifact of no known form, or an instant without time zone. LedgerError: the ledger
+            cannot be read.
     """
+    instant_in("receive: now", now)
     if isinstance(source, (str, Path)):
         if not Path(source).exists():
             raise InputError("there is no such ledger", where=str(source), fix="check the path")

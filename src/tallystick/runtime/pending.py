@@ -63,6 +63,8 @@ def awaits_principal(view: View, contract: Contract, decision: Decision) -> bool
         if reason.code != "condition.open":
             continue
         raised = view.conditions.get(reason.where)
+        if raised is not None and not raised.body.authority:
+            continue  # any principal of the run may lift it
         authority = raised.body.authority if raised is not None else rules.get(reason.where, "")
         if authority not in here:
             return False

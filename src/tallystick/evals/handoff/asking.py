@@ -52,10 +52,15 @@ class Kept:
 
 
 class Asked:
-    """A model behind an endpoint, whose replies are kept in a folder as they come."""
+    """A model behind an endpoint, whose replies are kept in a folder as they come.
+
+    Attributes:
+        failure: why the newest question that failed got no reply; "" where none failed.
+    """
 
     def __init__(self, deployment: Deployment, folder: Path, told: Callable[[int], None] | None = None) -> None:
         self.name = deployment.name
+        self.failure = ""
         self._deployment = deployment
         self._folder = folder
         self._found = kept.read(folder)
@@ -92,6 +97,7 @@ class Asked:
         kept.append(self._folder, reply)
         self._found[key] = reply
         self._failures = self._failures + 1 if reply.failure else 0
+        self.failure = reply.failure or self.failure
         if self._failures >= MAX_FAILURES:
             raise InputError(
                 f"{self._failures} failures one after another: {reply.failure}", where=self.name,

@@ -25,7 +25,9 @@ def draw(told: Mapping[str, Any], reading: str = "precedence") -> dict[str, Any]
     found = told["readings"][reading]
     made: dict[str, Any] = {}
     if "main" in found:
-        made |= {"conditions": conditions(told, found), "losses": losses(told, found), "link": link(told, found)}
+        made |= {"conditions": conditions(told, found), "losses": losses(told, found)}
+        if found["contrasts"]:
+            made["link"] = link(told, found)
     if "compression" in found:
         made["compression"] = compression(told, found)
     for name in ("restoration", "leave_out", "endpoint", "gate"):

@@ -18,6 +18,9 @@ def text(told: Mapping[str, Any], reading: str = "precedence") -> str:
     """Return a report as text: who played, what is missing, the audits, then the tables of one reading."""
     roles = "; ".join(f"{name}: {', '.join(who)}" for name, who in told["roles"].items())
     lines = [f"handoff suite, {', '.join(told['models'])}", roles]
+    carried = list(dict.fromkeys(str(one.get("substrate", "plain")) for one in told["settings"]))
+    if carried not in ([], ["plain"]):
+        lines.append(f"artifacts carried by: {', '.join(carried)}")
     if told["reference"]:
         lines.append("transformer and executor are scripts: their rates follow from the scripts, not from any model")
     elif "scripted" in told["roles"]["reviewer"]:

@@ -33,7 +33,7 @@ class Plan:
     """What is run.
 
     Attributes:
-        studies: panels, in order; all where empty.
+        studies: panels, in order, each played once; all but transport where empty.
         reviewer: a scripted one passes the canonical record on, and D_up is 1 by its script.
         substrate: what carries artifacts.
         limit: most items of each panel, taken evenly over conditions and tasks; None for all.
@@ -61,7 +61,7 @@ class Plan:
             )
         if self.limit is not None and self.limit < 1:
             raise InputError(f"`{self.limit}` is too few", where="--limit", fix="1 or more")
-        studies = self.studies or tuple(s for s in STUDIES if s != "transport")
+        studies = tuple(dict.fromkeys(self.studies)) or tuple(s for s in STUDIES if s != "transport")
         return Plan(studies=studies, reviewer=self.reviewer, substrate=self.substrate, limit=self.limit)
 
     def items(self, study: Study) -> tuple[Item, ...]:

@@ -97,7 +97,8 @@ def _primary(found: Mapping[str, Any]) -> Iterator[Table]:
     yield Table(
         key="contrasts", title="Matched risk differences given D_up = 1", label=_LABEL,
         head=("contrast", "n", "loss of P", "gain of D", "gain of forbidden"), rows=tuple(rows), source=place["at"],
-        note="Points, with task-cluster bootstrap intervals.",
+        note="Points, with task-cluster bootstrap intervals."
+        + ("" if rows else " None here: no task is under a condition and under its control."),
     )  # fmt: skip
     yield _robust(found)
     place = published()["odds"]
@@ -108,7 +109,8 @@ def _primary(found: Mapping[str, Any]) -> Iterator[Table]:
     yield Table(
         key="odds", title="Penalised logistic odds ratios", label="Observational", head=("model", "odds ratio"),
         rows=tuple(rows), source=place["at"],
-        note="Firth's penalty (reconstructed), task-cluster bootstrap. Secondary to the risk differences.",
+        note="Firth's penalty (reconstructed), task-cluster bootstrap. Secondary to the risk differences."
+        " Without an interval: undefined in too many resamples.",
     )  # fmt: skip
 
 
