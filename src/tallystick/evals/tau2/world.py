@@ -20,6 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from tallystick.errors import TallystickError
+from tallystick.evals.tau2.lent import lent
 from tallystick.evals.tau2.package import of
 from tallystick.evals.tau2.tasks import TRANSFER, By, Domain, GoldCall, Tau2Task
 
@@ -103,7 +104,7 @@ class World:
     @contextmanager
     def fork(self) -> Iterator[World]:
         """Open a world of its own in the state that this one is in now. Retail and airline only."""
-        database = self._context.run(lambda: _tools(self.task.domain).db.model_copy(deep=True))
+        database = self._context.run(lambda: lent(_tools(self.task.domain).db))
         context = contextvars.Context()
         context.run(_open, self.task, database)
         with ThreadPoolExecutor(max_workers=1) as thread:
@@ -124,12 +125,23 @@ class World:
 
 
 @contextmanager
-def opened(task: Tau2Task) -> Iterator[World]:
-    """Open a fresh environment in the task's initial state."""
+def opened(task: Tau2Task, *, shared: bool = False) -> Iterator[World]:
+    """Open a fresh environment in the task's initial state.
+
+    Args:
+        task: whose it is.
+        shared: share what nobody touches with other worlds, see `lent`: for `ask`, not for `call`, which compares whole
+            stores. Retail and airline only.
+
+    Raises:
+        ReplayError: at the end, where a tool changed what is shared: nothing can be trusted then.
+    """
     context = contextvars.Context()
-    context.run(_open, task)
+    context.run(_open, task, lent(_start(task.domain)) if shared else None)
     with ThreadPoolExecutor(max_workers=1) as thread:
         yield World(task, context, thread)
+    if shared and _start(task.domain).model_dump_json() != _pristine(task.domain)[1]:
+        raise ReplayError("a tool changed a record that it did not ask for", where=task.domain)
 
 
 def starts_at_goal(task: Tau2Task) -> bool:
@@ -205,7 +217,7 @@ def _reached(task: Tau2Task) -> Any:
     calls = [c for c in task.gold if c.tool not in _NO_EFFECT]
     if not calls:
         return _start(task.domain)
-    tools = _fresh(task.domain)
+    tools = _fresh(task.domain, lent(_start(task.domain)))
     for call in calls:
         try:
             getattr(tools, call.tool)(**call.args)

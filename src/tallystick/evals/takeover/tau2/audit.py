@@ -88,7 +88,7 @@ def unchanged(domain: Domain) -> list[str]:
     """Return the gold writes that the environment accepted and that changed nothing, as `task: tool`."""
     found = []
     for cut in (f.cut for f in Tau2(domain, looked=False).frontiers(None, "")):
-        with opened(cut.task) as world:
+        with opened(cut.task, shared=True) as world:
             for call in cut.task.gold:
                 before = world.fingerprint()
                 accepted = not refused(answered(world, call.tool, call.args))

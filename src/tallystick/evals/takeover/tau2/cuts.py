@@ -104,7 +104,7 @@ def cuts_of(domain: Domain, task: Tau2Task, *, looked: bool = True) -> Iterator[
 @cache
 def outcomes(task: Tau2Task) -> tuple[bool, ...]:
     """Return for each of the author's calls whether the environment accepted it, replayed from the start."""
-    with opened(task) as world:
+    with opened(task, shared=True) as world:
         return tuple(not refused(answered(world, call.tool, call.args)) for call in task.gold)
 
 
@@ -121,7 +121,7 @@ def _look_ups(domain: Domain) -> Mapping[str, Sequence[tuple[str, Mapping[str, A
     """Read all customers in one world: before anything happens it is the same in all of a domain's tasks."""
     tool, name, listed = _LISTED[domain]
     found = {}
-    with opened(tasks(domain)[0]) as world:
+    with opened(tasks(domain)[0], shared=True) as world:
         for task in tasks(domain):
             writes = [n for n, call in enumerate(task.gold) if is_write(domain, call.tool)]
             if not writes:

@@ -63,7 +63,7 @@ class Known:
 @cache
 def known_of(cut: Cut) -> Known:
     """Return the gold of a cut. It is for the evaluator alone."""
-    with opened(cut.task) as world:
+    with opened(cut.task, shared=True) as world:
         evidence = [answered(world, tool, args) for tool, args in cut.prefix]
         writer = _Writer(cut, world, [e for e in evidence if not refused(e)])
         writer.write()

@@ -71,7 +71,7 @@ class Tau2Frontier:
         """Open it: a fresh world, the author's prefix replayed in it under a guard."""
         names = self.contract.tools
         with (
-            opened(self.cut.task) as world,
+            opened(self.cut.task, shared=True) as world,
             surface.opened(
                 self.contract, tools_of(world, names), {"request": request_of(self.cut.task)}, self._replay,
                 world.at_goal, fork=fork_of(world, names), name=self.id,
