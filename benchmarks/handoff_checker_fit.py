@@ -27,7 +27,7 @@ from tallystick.evals.handoff.calibration.build import items
 from tallystick.handoff import checker
 from tallystick.handoff.checker import Profile
 from tallystick.handoff.checker.judging import retained
-from tallystick.handoff.checker.phrases import FIELDS, phrases
+from tallystick.handoff.checker.phrases import FIELDS, MOST, phrases
 from tallystick.handoff.checker.reading import read
 from tallystick.handoff.checker.signals import SAYINGS, signals
 
@@ -156,7 +156,10 @@ def crossed(sample: Sample) -> list[dict[str, int]]:
         x = incidence([sample.phrases[n] for n in outside], known)
         for row, n in zip(x, outside, strict=True):
             kept = retained(
-                {f: float(sample.counts[n] @ spoken[f] + row @ leaning[f] + constant[f]) for f in FIELDS},
+                {
+                    f: float(sample.counts[n] @ spoken[f] + np.clip(row @ leaning[f] + constant[f], -MOST[f], MOST[f]))
+                    for f in FIELDS
+                },
                 sample.kinds[n],
             )
             force = kept.pop("preserves")

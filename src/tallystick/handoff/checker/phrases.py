@@ -22,6 +22,9 @@ from tallystick.handoff.checker.reading import Read
 
 FIELDS: Final = ("r_s", "r_q", "r_o", "r_f", "preserves")
 """The fields of a row of the table, in its order."""
+MOST: Final[Mapping[str, float]] = {"r_s": 1.5, "r_q": 1.5, "r_o": 1.5, "r_f": 1.0, "preserves": 1.5}
+"""Most that wording counts, in logits: it tips what the signals leave open and does not outvote them. Least for the
+fallback, which a clause either offers or does not."""
 _TOKEN: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[?!:→=]|->|\d+[:.]?\d*|[\u3400-\u9fff]")
 _DENIES: Final = re.compile(
     r"(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|\w+n't|kein\w*|nicht|sin|ni|nada)$"
@@ -55,7 +58,8 @@ def leaning(name: str, found: Iterable[str]) -> float:
     biases, weights = _table()
     known = [weights[f] for f in found if f in weights]
     at = FIELDS.index(name)
-    return biases[at] + sum(row[at] for row in known) / math.sqrt(max(1, len(known)))
+    leans = biases[at] + sum(row[at] for row in known) / math.sqrt(max(1, len(known)))
+    return max(-MOST[name], min(MOST[name], leans))
 
 
 def _place(token: str, read: Read, places: dict[str, str]) -> str:

@@ -128,6 +128,8 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
             cues = dict(cues_of(clause.said.lower(), language))
             if "override" in cues and met(keys_of(cues["override"], language), anchors.stop_verbs):
                 del cues["override"]  # what the removed action itself is called
+            if "lost" in cues and met(keys_of(cues["lost"], language), anchors.goal | anchors.way | anchors.both):
+                del cues["lost"]  # what the task or the fallback is about, as in `fix a broken gateway`
             if "stop" in cues and cues["stop"] in _HOLDS and met(keys, anchors.prerequisite & _HOLD_KEYS):
                 del cues["stop"]  # the hold that has to be lifted, not a stop of the action
             clauses.append(
