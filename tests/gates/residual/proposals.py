@@ -143,6 +143,15 @@ def repeat_kept(rng: random.Random, world: World, residual: Residual, calls: Cal
         calls.append({"id": f"kept{len(calls)}", "tool": kept.tool, "args": dict(world.view.calls[kept.call].args)})
 
 
+def undo(rng: random.Random, world: World, residual: Residual, calls: Calls, _a: Doc, _r: Any) -> None:
+    done = [(k.tool, k.entities[0][1]) for k in residual.kept if k.entities]
+    done += [(c["tool"], str(c["args"].get("id"))) for c in calls]
+    ways = [(by, order) for tool, order in done for by in world.rules.undone_by.get(tool, ()) if by in world.rules.once]
+    if ways:
+        tool, order = rng.choice(ways)
+        calls.append({"id": f"undo{len(calls)}", "tool": tool, "args": {"id": order}})
+
+
 def another(rng: random.Random, _w: World, _z: Residual, calls: Calls, _a: Doc, _r: Any) -> None:
     if (call := _some(rng, calls)) is not None:
         order = rng.choice((*ORDERS, "O-3", 1))
@@ -226,5 +235,5 @@ def expect(rng: random.Random, _w: World, _z: Residual, calls: Calls, _a: Doc, _
 
 SPOILERS: tuple[Spoiler, ...] = (
     omit, repeat, repeat_kept, another, shuffle, dangle, wait, declare, rename, more, invent, drop, twice, dry, claim,
-    expect, omit, repeat, repeat_kept, another, shuffle, dangle, claim,
+    expect, undo, undo, undo, omit, repeat, repeat_kept, another, shuffle, dangle, claim,
 )  # fmt: skip

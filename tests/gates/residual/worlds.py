@@ -253,7 +253,7 @@ def world_of(seed: int) -> World:
     world = World(seed, rules, task, script, log, view, shop, rng)
     for action in script:
         play(world, action)
-    world.allow = tuple(n for n in ("void", "note") if n in rules.contract.tools and rng.random() < 0.15)
+    world.allow = tuple(n for n in ("void", "note", "close") if n in rules.contract.tools and rng.random() < 0.25)
     return world
 
 

@@ -8,10 +8,10 @@ whole graph before anything may write; `live` checks each live receipt, and what
 
 from tallystick.gates.residual.admit import may_take_over
 from tallystick.gates.residual.close import UnclosedError, close
-from tallystick.gates.residual.construct import construct, duty_id
+from tallystick.gates.residual.construct import construct, duty_id, not_open
 from tallystick.gates.residual.frontier import ErrorStreak, Explicit, Frontier, Spent, Supported, at_frontier
 from tallystick.gates.residual.ground import Grounded, ground
-from tallystick.gates.residual.live import bound_args, discharged, mismatch
+from tallystick.gates.residual.live import bound_args, discharged, mismatch, superseded
 from tallystick.gates.residual.proposal import Proposal, Proposed, parse_proposal
 
 __all__ = [
@@ -33,5 +33,7 @@ __all__ = [
     "ground",
     "may_take_over",
     "mismatch",
+    "not_open",
     "parse_proposal",
+    "superseded",
 ]

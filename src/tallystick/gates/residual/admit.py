@@ -23,6 +23,7 @@ from tallystick.gates.residual.duplicates import duplicates
 from tallystick.gates.residual.effects import effects
 from tallystick.gates.residual.executable import executable
 from tallystick.gates.residual.grounding import grounding
+from tallystick.gates.residual.live import superseded
 from tallystick.gates.residual.proposal import Proposal, parse_proposal
 from tallystick.gates.residual.reasons import no
 from tallystick.gates.residual.sources import Sources
@@ -97,13 +98,17 @@ def _stale(view: View, residual: Residual) -> Iterator[Reason]:
     foreign = residual.run != view.run or view.digest_at(residual.upto) != residual.head
     if foreign or (tenure is not None and tenure.frozen.residual_sha256 != residual.sha256):
         yield no("foreign", "this is not the contract frozen for this tenure", "a proposal for the frozen contract")
-    since = next((c for c in reversed(view.calls.values()) if c.effect == "write" and c.seq > residual.upto), None)
-    if since is not None and since.outcome != "not_started":
+    later = (c for c in reversed(view.calls.values()) if c.seq > residual.upto and c.outcome != "not_started")
+    since = next((c for c in later if c.effect == "write"), None)
+    if since is not None:
         text = f"call {since.id} of {since.tool} came after the contract was frozen"
         yield no("stale", text, "a fresh contract of the state reached", since.id)
     for call in view.doubts.values():
         text = f"whether call {call.id} of {call.tool} took effect is in doubt"
         yield no("doubt", text, f"call {call.id} settled by a status query or by a person", call.id)
+    otherwise = superseded(view, residual)
+    if otherwise is not None:
+        yield otherwise
 
 
 def _judged(

@@ -23,6 +23,7 @@ from tallystick.gates.residual.ground import Grounded, ground
 from tallystick.gates.residual.reasons import no
 from tallystick.gates.scope import scope_of
 from tallystick.gates.stage import END_OF_TIME, call_for
+from tallystick.gates.undone import taken_back
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.residual import Admissible, Owed, Residual, json_text
@@ -95,7 +96,7 @@ def _construct(
     extracted: frozenset[str],
     now: datetime,
 ) -> tuple[Residual | None, Decision]:
-    reasons = [*_not_open(view)]
+    reasons = [*not_open(view)]
     if reasons:
         return _bottom(view, reasons)  # what is not settled cannot be built on
     grounded = ground(view, contract)
@@ -142,12 +143,15 @@ def _construct(
     return residual, Decision(verdict=Verdict.ADMIT, basis=basis, judged_upto=view.upto)
 
 
-def _not_open(view: View) -> Iterator[Reason]:
+def not_open(view: View) -> Iterator[Reason]:
+    """Yield why nobody may take over, whatever is owed: the run is over, somebody else has it, or there is doubt."""
     if view.ended is not None:
         yield Reason(code="run.closed", message=f"the run has ended: {view.ended.status}", reverses="a new run")
     if view.tenure is not None:
         text = f"tenure {view.tenure.frozen.tenure} of `{view.tenure.frozen.to}` is not over"
         yield no("tenure", text, "the end of that tenure", view.tenure.frozen.tenure)
+    if taken_back(view):
+        yield no("nothing_open", "the requester took the request back", "a new request")
     for reason in unsettled(view):
         yield no("doubt", reason.message, reason.reverses, reason.where)
 

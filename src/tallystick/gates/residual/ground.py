@@ -102,11 +102,11 @@ def _shown_by(view: View, ref: EntityRef) -> str:
 
 def _bindings(view: View, contract: Contract) -> Iterator[Binding]:
     yield from _of_the_task(view, contract)
-    yield from (binding for _, binding in sorted(_newest(view).values(), key=lambda pair: pair[0]))
+    yield from (binding for _, binding in newest_choices(view))
 
 
-def _newest(view: View) -> dict[tuple[str, ...], tuple[int, Binding]]:
-    """Return what the user chose or stated; of one field of one entity, the newest word counts."""
+def newest_choices(view: View) -> list[tuple[int, Binding]]:
+    """Return (seq, what the user chose or stated), oldest first; of one field of one entity, the newest word counts."""
     said: list[tuple[int, Binding]] = []
     for ref, choices in view.index.confirmed.items():
         for name, choice in choices.items():
@@ -129,7 +129,7 @@ def _newest(view: View) -> dict[tuple[str, ...], tuple[int, Binding]]:
         # What is stated about no entity in particular may be true of several.
         key = (binding.kind, binding.id, binding.name) if binding.kind else ("", "", binding.name, binding.value)
         found[key] = (seq, binding)
-    return found
+    return sorted(found.values(), key=lambda pair: pair[0])
 
 
 def _of_the_task(view: View, contract: Contract) -> Iterator[Binding]:

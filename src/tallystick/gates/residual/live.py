@@ -16,15 +16,16 @@ from tallystick.errors import InputError
 from tallystick.gates.duties import open_duties
 from tallystick.gates.owed import holds_now
 from tallystick.gates.residual.construct import duty_id
-from tallystick.gates.residual.ground import task_inputs
+from tallystick.gates.residual.ground import newest_choices, task_inputs
 from tallystick.gates.residual.reasons import no
 from tallystick.gates.residual.refs import TASK, Ref, plain
 from tallystick.gates.stage import END_OF_TIME
+from tallystick.gates.undone import WITHDRAWN
 from tallystick.model import jsontext
 from tallystick.model.decision import Reason
 from tallystick.model.pointer import MISSING, resolve, split
 from tallystick.model.residual import Node, Owed, Residual
-from tallystick.model.values import same
+from tallystick.model.values import EntityRef, same
 from tallystick.view import CallRecord, ReceiptRecord, View
 from tallystick.view.records import TakeoverRecord
 
@@ -40,11 +41,12 @@ def bound_args(view: View, node: Node, receipts: Mapping[str, str]) -> dict[str,
 
     def look(ref: Ref) -> Any:
         if ref.source == TASK:
-            return resolve(task_inputs(view.task), ref.tokens)
-        receipt = view.index.receipt_by_id.get(receipts.get(ref.source, ref.source))
-        found = resolve(receipt.value, ref.tokens) if receipt is not None and receipt.good else MISSING
+            found = resolve(task_inputs(view.task), ref.tokens)
+        else:
+            receipt = view.index.receipt_by_id.get(receipts.get(ref.source, ref.source))
+            found = resolve(receipt.value, ref.tokens) if receipt is not None and receipt.good else MISSING
         if found is MISSING:
-            raise InputError(f"no live receipt of `{ref.source}` says anything at `{ref.at}`", where=node.id)
+            raise InputError(f"nothing live of `{ref.source}` says anything at `{ref.at}`", where=node.id)
         return found
 
     try:
@@ -107,6 +109,32 @@ def _effects(view: View, residual: Residual, node: Node, call: CallRecord) -> Re
     return None
 
 
+def superseded(view: View, residual: Residual) -> Reason | None:
+    """Return how the user chose otherwise since the contract was frozen, or None.
+
+    The frozen contract stays as it is; nothing more is written under one whose bindings no longer are the user's.
+    """
+    newer = [body for seq, body in view.stated if seq > residual.upto]
+    if any(body.field == WITHDRAWN and body.value == "true" for body in newer):
+        return no("stale", "the requester took the request back", "a new request")
+    if not newer and not any(
+        choice.seq > residual.upto for choices in view.index.confirmed.values() for choice in choices.values()
+    ):
+        return None
+    now = {(b.kind, b.id, b.name): b for seq, b in newest_choices(view) if seq > residual.upto}
+    for binding in residual.bindings:
+        other = now.get((binding.kind, binding.id, binding.name)) if binding.source != "task" and binding.kind else None
+        if other is not None and not same(_value(other.value), _value(binding.value)):
+            what = f"{binding.name} of {EntityRef(binding.kind, binding.id)}"
+            return no("stale", f"another {what} was chosen after the contract was frozen",
+                      "a fresh contract of the state reached", binding.name)  # fmt: skip
+    return None
+
+
+def _value(text: str) -> Any:
+    return jsontext.loads(text) if text else None
+
+
 def _unmatched(message: str, node: Node) -> Reason:
     return no("unmatched", message, "another tenure, under a fresh contract of the state reached", node.id)
 
@@ -125,8 +153,9 @@ def discharged(
     """
     open_now = {duty_id(left) for left in open_duties(view, contract, now)} if _has_duties(residual) else set()
     valid = [owed.id for owed in residual.owed if _witnessed(view, record, owed, open_now)]
-    before = {name for step in record.steps for name in step.discharged}
-    gone = {name for step in record.steps for name in step.invalidated} | (before - set(valid))
+    # The newest step says it all: what was discharged before and is not there was taken back, and stays so.
+    last = record.steps[-1] if record.steps else None
+    gone = {*last.invalidated, *(set(last.discharged) - set(valid))} if last is not None else set()
     return (
         tuple(name for name in valid if name not in gone),
         tuple(owed.id for owed in residual.owed if owed.id in gone),
