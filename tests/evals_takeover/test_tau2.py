@@ -22,8 +22,9 @@ from tallystick.evals.takeover.tau2.gold import known_of
 from tallystick.evals.takeover.tau2.recall import recall
 from tallystick.evals.takeover.tau2.surface import Tau2Frontier
 from tallystick.evals.takeover.tau2.values import place_in, said
+from tallystick.evals.tau2 import world
 from tallystick.evals.tau2.tasks import task_named
-from tallystick.evals.tau2.world import call_of, opened
+from tallystick.evals.tau2.world import ReplayError, call_of, opened
 from tallystick.gates.residual import construct
 from tallystick.model import jsontext
 from tallystick.runtime.extraction import extracted_problems, extraction_prompt
@@ -120,6 +121,33 @@ def test_a_fork_begins_where_its_world_is_and_neither_changes_the_other() -> Non
         assert "Error" not in str(live.meter.tools[write.tool](**args))
         assert live.correct()
         assert not other.correct()
+
+
+def test_a_world_that_shares_records_is_answered_and_changed_like_one_of_its_own() -> None:
+    chosen = task_named("retail", "87")
+    with opened(chosen) as plain, opened(chosen, shared=True) as shared, opened(chosen, shared=True) as untouched:
+        start = untouched.fingerprint()
+        with shared.fork() as before:
+            for call in chosen.gold:
+                args = json.loads(json.dumps(dict(call.args)))
+                assert plain.ask(call.tool, args) == shared.ask(call.tool, args)
+            assert plain.fingerprint() == shared.fingerprint() != start
+            assert shared.at_goal()
+            assert before.fingerprint() == untouched.fingerprint() == start
+        with shared.fork() as after:
+            assert after.fingerprint() == plain.fingerprint()
+
+
+def test_a_tool_that_changes_a_shared_record_is_found_out() -> None:
+    chosen = task_named("retail", "87")
+    start = world._start("retail")
+    order = next(iter(start.orders.values()))
+    status = order.status
+    try:
+        with pytest.raises(ReplayError, match="did not ask for"), opened(chosen, shared=True):
+            order.status = "cancelled"
+    finally:
+        order.status = status
 
 
 # ---------------------------------------------------------------------- cuts
