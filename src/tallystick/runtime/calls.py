@@ -388,6 +388,25 @@ class Calls:
             warning="" if stuck is not None or proposal.own else self.bounds.warning(mark, view.evidence_seq),
         )
 
+    def ask_people(self, proposal: Proposal) -> None:
+        """Record a call that will be made, and that a principal has to let through first. Call under the lock.
+
+        Nothing is recorded where the gate has nothing against the call, or something that nobody can approve.
+
+        Raises:
+            LedgerError: it cannot be recorded.
+        """
+        tool = self.contract.tools.get(proposal.tool)
+        if proposal.problem is not None or (tool is not None and tool.idempotency_arg is not None):
+            return  # each time with a key of its own: approving one call says nothing of the next
+        call, kept, raw = call_of(proposal, tool, self.journal.clock(), self.key)
+        decision = may_act(self.journal.view, self.contract, call)
+        if not awaits_principal(self.journal.view, self.contract, decision):
+            return
+        at = stamp(call.now)
+        body = refusal_body(proposal, kept, raw, decision, OWN, at)
+        self.journal.append(body, RUNTIME, durable=False, at=at)
+
     def _refuse_unusable(self, proposal: Proposal, now: str) -> Outcome:
         decision = unusable(proposal)
         text = proposal.args_text if proposal.args_text is not None else ""

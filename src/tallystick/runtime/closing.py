@@ -120,6 +120,14 @@ class Closing:
         )
         return answer
 
+    def stopping(self, tenure: str, steps: Steps[Finish]) -> Steps[Finish]:
+        """Return the steps of a stop that no gate is asked about, as that of a successor's tenure."""
+        self._stopping = tenure
+        try:
+            return (yield from steps)
+        finally:
+            self._stopping = ""
+
     def _proposed(self, text: str, outcome: StopOutcome) -> Proposed:
         """Return the claims a text makes; of an answer that claims not to have acted none is asked for."""
         if outcome != "acted" or not self._guard.claims_from_text:

@@ -134,7 +134,7 @@ class TakingOver(Handing):
     def _finish_in_tenure(self, text: str, claims: Mapping[str, Any], tenure: str) -> Steps[Finish]:
         """Propose to stop on a tenure's behalf."""
         if not self._turns.owned:
-            return self._turns.signalled(text, truncated=False)
+            return self._closing.stopping(tenure, self._turns.signalled(text, truncated=False))
         return self._closing.finish(text, claims, "acted", declared_by="agent", truncated=False, tenure=tenure)
 
     def _fresh_view(self) -> View:

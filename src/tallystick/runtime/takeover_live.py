@@ -6,15 +6,16 @@ was dispatched, any failure ends the tenure: no repair is made and no rollback i
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tallystick.errors import InputError
-from tallystick.gates.residual import bound_args, discharged, mismatch
+from tallystick.gates.residual import bound_args, discharged, mismatch, superseded
 from tallystick.model import jsontext
-from tallystick.model.decision import Reason
+from tallystick.model.decision import Decision, Reason
 from tallystick.model.events import ResidualStep
 from tallystick.model.residual import Graph, Node, Residual
 from tallystick.model.values import plain
@@ -36,6 +37,9 @@ MISMATCH: Final = "takeover.mismatch"
 INVALIDATED: Final = "takeover.invalidated"
 INCOMPLETE: Final = "takeover.incomplete"
 UNBOUND: Final = "takeover.unbound"
+STALE: Final = "takeover.stale"
+_FOR_GOOD: Final = (INVALIDATED, STALE)
+"""Ends of a tenure even where nothing was written: no other proposal helps under this contract."""
 _ANSWER: Final = "the answer"
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
 
@@ -56,7 +60,7 @@ class Live:
     def steps(self) -> Steps[tuple[str | None, tuple[Reason, ...]]]:
         """Realise every node in dependency order; return (why it is over, reasons), or (None, ()) where all matched."""
         for node in self._graph.nodes:
-            args, problem = yield Write(partial(self._bound, node))
+            args, problem = yield Write(partial(self._ready, node))
             if problem is None:
                 outcome: Outcome = yield from self._calls.steps(self._proposal(node, args))
                 problem = yield Write(partial(self._checked, node, outcome))
@@ -81,7 +85,28 @@ class Live:
         )
         return text, claims, None
 
+    def ask_people(self, decision: Decision) -> None:
+        """Record each call of a held graph that waits for people alone as a refused one: they can see and approve it.
+
+        Nothing of it runs. Call under the lock.
+        """
+        held = {reason.where for reason in decision.reasons}
+        for node in self._graph.nodes:
+            args = bound_args(self._journal.view, node, {}) if node.id in held else None
+            if isinstance(args, dict):
+                with contextlib.suppress(InputError):  # a secret nobody has: nobody can approve it
+                    self._calls.ask_people(self._proposal(node, self._vault.restore(args)))
+
     # ------------------------------------------------------------------ one node
+
+    def _ready(self, node: Node) -> tuple[Mapping[str, Any], tuple[str, tuple[Reason, ...]] | None]:
+        with self._journal.lock:
+            if node.effect == "write":
+                otherwise = superseded(self._journal.view, self._residual)
+                if otherwise is not None:
+                    self._record(node, code=otherwise.code, why=otherwise.message)
+                    return {}, (STALE, (otherwise,))
+            return self._bound(node)
 
     def _bound(self, node: Node) -> tuple[Mapping[str, Any], tuple[str, tuple[Reason, ...]] | None]:
         with self._journal.lock:
@@ -153,7 +178,8 @@ class Live:
             tenure=self._tenure, node=node.id, call=call, receipt=receipt, matched=not code, code=code, why=why,
             discharged=list(valid), invalidated=list(gone),
         )  # fmt: skip
-        self._journal.append(body, RUNTIME, durable=node.effect == "write")
+        if record.ended is None:  # else the run ended under this call, and its tenure with it
+            self._journal.append(body, RUNTIME, durable=node.effect == "write")
         return body
 
     # ------------------------------------------------------------------ after it
@@ -163,7 +189,7 @@ class Live:
             record = self._journal.view.takeovers[self._tenure]
             wrote = writes_of(self._journal.view, record) > 0
             over = self._calls.closed() is not None or record.ended is not None
-            return code if wrote or over else FROM_THE_SUCCESSOR
+            return code if wrote or over or code in _FOR_GOOD else FROM_THE_SUCCESSOR
 
     def _left(self) -> tuple[Reason, ...]:
         """L_m = O: every obligation has evidence that is valid now."""

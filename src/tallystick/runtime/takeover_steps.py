@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tallystick.errors import InputError, LedgerError
-from tallystick.gates.residual import Supported, at_frontier, construct, may_take_over
+from tallystick.gates.residual import Supported, at_frontier, construct, may_take_over, not_open
 from tallystick.gates.residual.proposal import MAX_BYTES
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.events import ResidualFrozen, ResidualJudged
@@ -97,7 +97,7 @@ class Tenancy:
             if early is None:
                 early = yield Write(partial(self._freeze, found))
         except LedgerError as bad:
-            return self._bottom(UNAVAILABLE, (_unavailable(bad),), bad)
+            return self._unrecorded(bad)
         if early is not None:
             stopped: Takeover = early
             return stopped
@@ -107,7 +107,7 @@ class Tenancy:
             self._interrupted()
             raise
         except LedgerError as bad:
-            return self._bottom(UNAVAILABLE, (_unavailable(bad),), bad)
+            return self._unrecorded(bad)
         except BaseException:
             yield Write(self._interrupted)
             raise
@@ -181,7 +181,9 @@ class Tenancy:
             self.trigger = (at_frontier(self._journal.view, self._contract, rules) or "") if rules else EXPLICIT
             # What an extractor will add to what is owed is not in the record yet.
             later = self.asked.extract is not None and any(isinstance(rule, Supported) for rule in rules)
-            return None if self.trigger or later else self._not_there()
+            if not self.trigger and not later:
+                return self._not_there()
+            return self._shut() if self.asked.extract is not None else None
 
     def _freeze(self, found: Any) -> Takeover | None:
         """Add what was extracted to what is owed, make the residual contract, and freeze it."""
@@ -191,6 +193,9 @@ class Tenancy:
             if closed is not None:
                 return closed
             self._calls.catch_up()
+            shut = self._shut()
+            if shut is not None:
+                return shut
             problems = extracted_problems(journal.view, self._contract, found)
             if problems:
                 return self._bottom(EXTRACTION, problems)
@@ -256,16 +261,21 @@ class Tenancy:
             )  # fmt: skip
             journal.append(body, RUNTIME, durable=True, at=at)
             self.decisions.append(decision)
+            if decision.verdict is Verdict.HOLD and graph is not None:
+                Live(self.run, self.tenure, self._residual, graph, self._vault).ask_people(decision)
             return None, decision, graph if decision.verdict is Verdict.ADMIT else None
 
     def _end(self, code: str, reasons: tuple[Reason, ...], error: BaseException | None = None) -> Takeover:
         status = "complete" if code == COMPLETE else "bottom"
         with self._journal.lock:
+            record = self._record()
+            if record is not None and record.ended is not None:  # the run ended meanwhile, and its tenure with it
+                return self._answer(record.ended.status, record.ended.reason, reasons, error)
             try:
                 end_tenure(self._journal, status, code)
             except LedgerError as bad:  # it stays open in the record, and whoever resumes the run ends it
                 if status == "complete":
-                    return self._bottom(UNAVAILABLE, (_unavailable(bad),), bad)
+                    return self._unrecorded(bad)
             return self._answer(status, code, reasons, error)
 
     def _ended(self, code: str, reasons: tuple[Reason, ...], error: BaseException | None = None) -> Steps[Takeover]:
@@ -289,6 +299,17 @@ class Tenancy:
     def _closed(self) -> Takeover | None:
         closed = self._calls.closed()
         return self._bottom(closed.codes[0], closed.reasons) if closed is not None else None
+
+    def _unrecorded(self, bad: LedgerError) -> Takeover:
+        """Answer where the ledger takes nothing more: because somebody else has the run, or it ended, or for itself."""
+        closed = self._calls.closed()
+        code, reasons = (closed.codes[0], closed.reasons) if closed is not None else (UNAVAILABLE, (_unavailable(bad),))
+        return self._bottom(code, reasons, bad)
+
+    def _shut(self) -> Takeover | None:
+        """Return why nobody may take over whatever is owed: then nothing is extracted, and nothing is added."""
+        reasons = tuple(not_open(self._journal.view))
+        return self._bottom(reasons[0].code, reasons) if reasons else None
 
     def _not_there(self) -> Takeover:
         reason = Reason(
