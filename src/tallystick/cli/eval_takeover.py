@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -174,6 +175,8 @@ def _stages(
         episodes=episodes, seed=seed or SEED, successors=scripts if successor else (MIXTURE,), stages=stages,
         runs=1 if runs is None else runs, mend=STATED.mend if mend is None else mend,
     ).checked()  # fmt: skip
+    if ":" in surface and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # a surface of one's own stands beside where it is run, as with `python -m`
     made = surface_named(surface, state_bench=state_bench)
     if models and out is None:
         raise InputError("a model's episodes are kept", where="--out", fix="name a folder")

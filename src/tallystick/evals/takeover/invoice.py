@@ -42,7 +42,7 @@ _LATER: Final[Mapping[str, float]] = {"nested-error": 0.15, "stale-read": 0.15}
 """Probability of each fault that can strike after the frontier: *ours*."""
 EPISODES: Final = 50
 UNSEEN: Final = ("fresh", "start")
-"""Prefixes that have looked at nothing; `start` is the beginning of a whole task, and no frontier."""
+"""Prefixes that have read no invoice; `start` is the beginning of a whole task, and no frontier."""
 _MANY: Final = """
 task:
   inputs: {invoices: list(id)}
@@ -136,12 +136,17 @@ class Episode:
             db.executemany("UPDATE invoice SET cents = ? WHERE id = ?", [(c, n) for n, c in self.cents.items()])
         return desk
 
+    def _begin(self, run: Run) -> None:
+        """What a run begins with: the request, and the list that the desk's page shows; a fresh one not even that."""
+        run.says("user", self.request)
+        if self.kind != "fresh":
+            run.call("list_invoices", {})
+
     def _replay(self, run: Run) -> None:
         """Make the prefix: look, let the user confirm, and go as far as the prefix goes."""
-        run.says("user", self.request)
+        self._begin(run)
         if self.kind in UNSEEN:
             return
-        run.call("list_invoices", {})
         for n in self.invoices:
             run.call("get_invoice", {"invoice_id": n})
         first = self.invoices[0]

@@ -159,7 +159,7 @@ def prefix_of(episode: Episode, cast: Cast) -> Prefix:
         agent = cast.agent("cheap", episode, "prefix")
         why = "left"
         try:
-            agent.act(port)
+            agent.act(port, view=opened.run.view)
             why = "accepted" if port.accepted else "left"
         except _FrontierReached as reached:
             why = reached.why
@@ -189,7 +189,7 @@ class Captured(Episode):
         return gold_of(self, self.prefix.paid, self.prefix.sent)
 
     def _replay(self, run: Run) -> None:
-        run.says("user", self.request)
+        self._begin(run)
         for one in self.prefix.made:
             args = jsontext.loads(one.args)
             if one.tool:
@@ -232,7 +232,7 @@ class _Watched:
 def _alone(part: Part) -> Callable[[Episode, Cast, DirectPort], list[Agent]]:
     def act(episode: Episode, cast: Cast, port: DirectPort) -> list[Agent]:
         agent = cast.agent(part, episode, "prefix" if part == "cheap" else "residual")
-        agent.act(port)
+        agent.act(port, view=port.view)
         return [agent]
 
     return act
@@ -245,7 +245,7 @@ def _router(episode: Episode, cast: Cast, port: DirectPort) -> list[Agent]:
 def _cascade(episode: Episode, cast: Cast, port: DirectPort) -> list[Agent]:
     watched = _Watched(port, stop=False)
     agents = [cast.agent("cheap", episode, "prefix")]
-    agents[0].act(watched)
+    agents[0].act(watched, view=port.view)
     if port.said is None or watched.failed:
         port.said = None
         agents += _alone("strong")(episode, cast, port)
@@ -255,10 +255,10 @@ def _cascade(episode: Episode, cast: Cast, port: DirectPort) -> list[Agent]:
 def _stepwise(episode: Episode, cast: Cast, port: DirectPort) -> list[Agent]:
     agents = [cast.agent("cheap", episode, "prefix")]
     try:
-        agents[0].act(_Watched(port, stop=True))
+        agents[0].act(_Watched(port, stop=True), view=port.view)
     except _FrontierReached:
         strong = cast.agent("strong", episode, "residual")
-        strong.act(port, told=port.history())
+        strong.act(port, view=port.view, told=port.history())
         agents.append(strong)
     return agents
 

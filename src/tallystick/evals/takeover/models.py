@@ -274,4 +274,4 @@ def _evidence(brief: Any) -> str:
     lines = [f"The request: {brief.request}"] if brief.request else []
     lines += [f"{who}: {text}" for who, text in brief.transcript]
     lines += [f"called {e['tool']} {jsontext.dumps(e['args'])} -> {shown(e['result'])}" for e in brief.evidence]
-    return "Another agent began this task. So far:\n" + "\n".join(lines) if lines else ""
+    return "So far:\n" + "\n".join(lines) if lines else ""

@@ -38,7 +38,7 @@ def report(ran: Ran) -> dict[str, Any]:
         "settings": dict(ran.settings),
         "obligations_from": ran.source,
         "engaged_percent": engaged_share(ran.rows),
-        "unengaged": dict(Counter(why for _, why in {(r.frontier, r.why) for r in ran.rows if not r.engaged})),
+        "unengaged": dict(Counter({r.frontier: r.why for r in ran.rows if not r.engaged}.values()).most_common()),
         "successors": {name: of_successor(rows, ran) for name, rows in own.items()},
         "of_the_surface": dict(ran.own),
         "surfaces": {

@@ -130,6 +130,7 @@ class DirectPort:
 
     def __init__(self, opened: Opened) -> None:
         self._tools = opened.meter.tools
+        self.view = opened.run.view
         self.tried: list[tuple[str, Mapping[str, Any], Seen]] = []
         self.said: tuple[str, Mapping[str, Any]] | None = None
 
@@ -283,9 +284,16 @@ def _certified_direct(opened: Opened, frontier: Frontier, successor: Successor, 
     last = port.interventions[-1].code if port.interventions else "left"
     return Came(
         complete=port.accepted, reason="" if port.accepted else last,
-        interventions=port.interventions, proposed=[proposal], refused=[proposal] if port.refused else [],
+        interventions=port.interventions, proposed=[proposal],
+        refused=[_meant(successor, proposal)] if port.refused else [],
         shown=observed(port.tried), rejected_writes=writes_in(frontier.contract, opened.meter.dispatched),
     )  # fmt: skip
+
+
+def _meant(successor: Successor, made: Proposal) -> Proposal:
+    """Return what a successor set out to do, where it says so: what it did after a refusal is another thing."""
+    stated = getattr(successor, "proposals", None)
+    return stated[0] if stated else made
 
 
 # ---------------------------------------------------------------------- contract plan

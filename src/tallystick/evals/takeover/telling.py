@@ -32,7 +32,7 @@ def history(view: View) -> str:
         + (shown(call.receipts[-1].value) if call.receipts and call.receipts[-1].value is not None else "no answer")
         for call in view.calls.values()
     ]
-    return "Another agent began this task. So far:\n" + "\n".join(lines) if lines else ""
+    return "So far:\n" + "\n".join(lines) if lines else ""
 
 
 def contract_words(residual: Residual) -> str:
