@@ -19,6 +19,7 @@ from tallystick.model.events import (
     ResidualJudged,
     ResidualStep,
     Sealed,
+    StopDecided,
     blob,
     seal,
 )
@@ -131,3 +132,64 @@ def test_a_tenure_whose_last_step_is_missing_is_not_complete(record: list[Sealed
         found.append(seal(event))
         prev = found[-1].digest
     assert any(d.message.startswith("the record does not show") for d in recheck(found, STANDING).differences)
+
+
+# ------------------------------------------------------------------ no certificate vouches for what the tenure says
+
+
+@pytest.fixture(scope="module")
+def open_record(tmp_path_factory: pytest.TempPathFactory) -> list[Sealed]:
+    """A completed tenure of a run that goes on."""
+    with frontier(tmp_path_factory.mktemp("desk")) as (run, _, receipt):
+        assert run.take_over(ScriptedSuccessor([rest(receipt)]), finish=False).complete
+        return list(run._journal.store.events(run.id))
+
+
+@pytest.mark.parametrize(
+    ("kind", "nth", "change", "message"),
+    [
+        (ResidualStep, 0, replaced(matched=False), "a step matches, or says why it does not"),
+        (ResidualStep, 0, replaced(matched=False, code="takeover.lost", why="?"), "nothing is in doubt"),
+        (ResidualStep, 1, replaced(matched=False, code="takeover.lost", why="?"), "nothing is in doubt"),
+        (ResidualStep, 1, replaced(matched=False, code="takeover.call_refused", why="?"), "it does not match for this"),
+        (ResidualStep, 1, replaced(receipt="r1"), "it is no receipt of that call"),
+        (ResidualStep, 1, replaced(receipt=""), "no receipt is named"),
+        (ResidualStep, 1, replaced(call="", receipt="", matched=False, code="residual.stale", why="?"),
+         "nothing was chosen otherwise"),
+        (ResidualStep, 1, replaced(call="", receipt="", matched=False, code="residual.unbound", why="?"),
+         "it can be bound"),
+        (ResidualStep, 1, replaced(call="", receipt="", matched=False, code="whatever", why="?"), "no step ends like"),
+        (ResidualStep, 1, replaced(why="?"), "a step matches, or says why it does not"),
+        (ResidualJudged, 0, replaced(graph_sha256="0" * 64), "another graph"),
+        (ResidualEnded, 0, replaced(status="bottom"), "the last step shows another reason"),
+        (ResidualEnded, 0, replaced(status="bottom", reason="takeover.lost"), "the last step shows another reason"),
+        (ResidualEnded, 0, replaced(status="bottom", reason="takeover.stale"), "the last step shows another reason"),
+    ],
+)  # fmt: skip
+def test_each_event_of_a_tenure_stands_on_its_own(
+    open_record: list[Sealed], kind: type, nth: int, change: Change, message: str
+) -> None:
+    assert recheck(open_record, STANDING).reproduces
+    again = recheck(changed(open_record, kind, change, nth), STANDING)
+    assert any(found.message.startswith(message) for found in again.differences), again.differences
+
+
+def test_a_write_that_no_admitted_graph_has_does_not_recheck(open_record: list[Sealed]) -> None:
+    judged = Decision(verdict=Verdict.REFUSE).text()
+    refused = changed(open_record, ResidualJudged, replaced(decision=judged, graph="", graph_sha256=""))
+    assert any("not admitted for this write" in found.message for found in recheck(refused, STANDING).differences)
+
+
+def test_the_answer_is_the_one_the_graph_says(record: list[Sealed]) -> None:
+    again = recheck(changed(record, StopDecided, replaced(text="Paid 1,000,000.00 EUR.")), STANDING)
+    assert any("not the one the graph says" in found.message for found in again.differences)
+
+
+@pytest.mark.parametrize("kind", [ResidualEnded, ResidualJudged])
+def test_a_tenure_with_an_event_missing_does_not_recheck(record: list[Sealed], kind: type) -> None:
+    left = [sealed for sealed in record if not isinstance(sealed.event.body, kind)]
+    chained: list[Sealed] = []
+    for sealed in left:
+        prev = chained[-1].digest if chained else GENESIS
+        chained.append(seal(msgspec.structs.replace(sealed.event, prev=prev, seq=len(chained) + 1)))
+    assert recheck(chained, STANDING).differences

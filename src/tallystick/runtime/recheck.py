@@ -6,7 +6,7 @@ world, and nothing about whether the record is authentic: that is `verify`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -45,6 +45,7 @@ from tallystick.runtime.calls import RUNTIME_CODES
 from tallystick.runtime.closing import UNREAD
 from tallystick.runtime.handing import again
 from tallystick.runtime.takeover_recheck import again as tenure_again
+from tallystick.runtime.takeover_recheck import intent_again
 from tallystick.view import View
 from tallystick.view.frozen import frozen_in
 from tallystick.view.state import when
@@ -171,6 +172,7 @@ class _Again:
             self._differ(seq, body.tool, "admit", "", "the intent does not say when it was decided")
             return
         call = _call(body.tool, body.args, body.raw_args, now, body)
+        self._found(seq, body.tool, lambda: intent_again(self.view, self.contract, body, call.args))
         recorded = Decision(verdict=Verdict.ADMIT, basis=tuple(body.basis), judged_upto=body.judged_upto)
         self._compare(seq, body.tool, recorded, may_act(self.view, self.contract, call), codes=False)
 
@@ -239,11 +241,14 @@ class _Again:
     def _tenure(self, body: ResidualFrozen | ResidualJudged | ResidualStep | ResidualEnded, seq: int) -> None:
         """A successor's contract, the decision about its whole proposal, and each step come out again."""
         self.compared += 1
+        self._found(seq, f"tenure {body.tenure}", lambda: tenure_again(self.view, self.contract, body))
+
+    def _found(self, seq: int, what: str, look: Callable[[], Iterable[tuple[str, str, str]]]) -> None:
         try:
-            for recorded, now, message in tenure_again(self.view, self.contract, body):
-                self._differ(seq, f"tenure {body.tenure}", recorded, now, message)
+            for recorded, now, message in look():
+                self._differ(seq, what, recorded, now, message)
         except InputError as bad:
-            self._differ(seq, f"tenure {body.tenure}", "", "", bad.message)
+            self._differ(seq, what, "", "", bad.message)
 
     def _issued(self, body: Issued, seq: int) -> None:
         """The certificate is bound again to what was known at its stop, and comes out byte for byte."""
@@ -256,6 +261,8 @@ class _Again:
         """A status may be worse than what the record supports (a run that was left), never better."""
         status, _ = final_status(self.view, self.contract, self.accepted)
         self.compared += 1
+        if self.view.tenure is not None:
+            self._differ(seq, "run", body.status, "", "a successor's tenure was not over")
         if body.status == "CERTIFIED" and status != "CERTIFIED":
             self._differ(seq, "run", body.status, status, "the record does not support this status")
         elif body.status != "CERTIFIED":

@@ -7,23 +7,29 @@ was dispatched, any failure ends the tenure: no repair is made and no rollback i
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tallystick.errors import InputError
-from tallystick.gates.residual import bound_args, discharged, mismatch, superseded
-from tallystick.model import jsontext
+from tallystick.gates.residual import bound_answer, bound_args, discharged, mismatch, superseded
 from tallystick.model.decision import Decision, Reason
 from tallystick.model.events import ResidualStep
 from tallystick.model.residual import Graph, Node, Residual
-from tallystick.model.values import plain
 from tallystick.runtime.drivers import Steps, Write
 from tallystick.runtime.journal import RUNTIME
 from tallystick.runtime.outcome import Outcome
 from tallystick.runtime.proposals import Proposal, exact_args
-from tallystick.runtime.takeover_record import writes_of
+from tallystick.runtime.takeover_record import (
+    CALL_REFUSED,
+    INCOMPLETE,
+    INVALIDATED,
+    LOST,
+    MISMATCH,
+    STALE,
+    UNBOUND,
+    writes_of,
+)
 from tallystick.runtime.takeover_secrets import Vault
 
 if TYPE_CHECKING:
@@ -31,17 +37,8 @@ if TYPE_CHECKING:
 
 FROM_THE_SUCCESSOR: Final = "again"
 """Not an end: nothing was written, so another proposal may follow within the budget."""
-CALL_REFUSED: Final = "takeover.call_refused"
-LOST: Final = "takeover.lost"
-MISMATCH: Final = "takeover.mismatch"
-INVALIDATED: Final = "takeover.invalidated"
-INCOMPLETE: Final = "takeover.incomplete"
-UNBOUND: Final = "takeover.unbound"
-STALE: Final = "takeover.stale"
 _FOR_GOOD: Final = (INVALIDATED, STALE)
 """Ends of a tenure even where nothing was written: no other proposal helps under this contract."""
-_ANSWER: Final = "the answer"
-_SLOT: Final = re.compile(r"\{([^{}]*)\}")
 
 
 class Live:
@@ -73,17 +70,9 @@ class Live:
 
     def terminal(self) -> tuple[str, Mapping[str, Any], Reason | None]:
         """Return the answer's text and claims with live values, or why they cannot be had."""
-        stated = {slot: jsontext.loads(text) for slot, text in self._graph.terminal.claims}
-        node = Node(id=_ANSWER, tool="", effect="read", args=jsontext.dumps(stated))
         with self._journal.lock:
-            claims = bound_args(self._journal.view, node, self._receipts)
-        if isinstance(claims, Reason):
-            return "", {}, claims
-        # In one go: what a value itself looks like is never taken for a slot.
-        text = _SLOT.sub(
-            lambda found: _written(claims[found[1]]) if found[1] in claims else found[0], self._graph.terminal.text
-        )
-        return text, claims, None
+            answer = bound_answer(self._journal.view, self._graph, self._receipts)
+        return ("", {}, answer) if isinstance(answer, Reason) else (*answer, None)
 
     def ask_people(self, decision: Decision) -> None:
         """Record each call of a held graph that waits for people alone as a refused one: they can see and approve it.
@@ -201,12 +190,3 @@ class Live:
                        reverses="another tenure, under a fresh contract")
                 for owed in self._residual.owed if owed.id not in valid
             )  # fmt: skip
-
-
-def _written(value: Any) -> str:
-    """Return a claim's value as its receipt writes it."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or value is None or isinstance(value, (dict, list)):
-        return jsontext.dumps(value)
-    return plain(value) if not isinstance(value, int) else str(value)

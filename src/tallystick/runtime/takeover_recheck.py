@@ -3,21 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from tallystick.contracts.types import Contract
-from tallystick.gates.residual import bound_args, construct, discharged, may_take_over, mismatch
+from tallystick.gates.residual import (
+    bound_answer,
+    bound_args,
+    construct,
+    discharged,
+    may_take_over,
+    mismatch,
+    superseded,
+)
+from tallystick.gates.stop import final_status
 from tallystick.model.decision import Decision, Reason, Verdict, decision_of
-from tallystick.model.events import ResidualEnded, ResidualFrozen, ResidualJudged, ResidualStep
+from tallystick.model.events import Intent, ResidualEnded, ResidualFrozen, ResidualJudged, ResidualStep, StopDecided
 from tallystick.model.residual import Graph, Node, Residual, graph_of, residual_of
 from tallystick.model.values import same
-from tallystick.runtime.takeover_record import COMPLETE, writes_of
-from tallystick.view import View
+from tallystick.runtime.claims import claims_of
+from tallystick.runtime.takeover_record import (
+    CALL_REFUSED,
+    COMPLETE,
+    INTERRUPTED,
+    INVALIDATED,
+    LOST,
+    MISMATCH,
+    STALE,
+    UNBOUND,
+    writes_of,
+)
+from tallystick.view import View, effect_of
 from tallystick.view.records import TakeoverRecord
 from tallystick.view.state import when
+from tallystick.view.stops import claims_text
 
 Body = ResidualFrozen | ResidualJudged | ResidualStep | ResidualEnded
 Found = tuple[str, str, str]
 """(as recorded, as it comes out now, what differs)."""
+_RUNTIME: Final = frozenset({CALL_REFUSED, "residual.grounding"})
+"""Codes of a step without a call that the runtime itself finds: the call was refused, or holds a secret nobody has."""
+_ENDS: Final[Mapping[str, frozenset[str]]] = {
+    CALL_REFUSED: frozenset({CALL_REFUSED}),
+    LOST: frozenset({LOST}),
+    MISMATCH: frozenset({"residual.unmatched"}),
+    UNBOUND: frozenset({"residual.unbound", "residual.grounding"}),
+    STALE: frozenset({"residual.stale"}),
+    INVALIDATED: frozenset({""}),
+}
+"""Why a tenure is over → the code its last step then has."""
 
 
 def again(view: View, contract: Contract, body: Body) -> Iterator[Found]:
@@ -63,8 +96,9 @@ def _judged(
     recorded = decision_of(body.decision)
     if decision.text() != body.decision:
         yield _short(recorded), _short(decision), "another decision about the whole proposal"
-    if (graph.canonical() if graph is not None else "") != body.graph:
-        yield body.graph_sha256[:12], graph.sha256[:12] if graph is not None else "", "another graph"
+    text, sha256 = (graph.canonical(), graph.sha256) if graph is not None else ("", "")
+    if (text, sha256) != (body.graph, body.graph_sha256):
+        yield body.graph_sha256[:12], sha256[:12], "another graph"
     if body.attempt != len(record.judged) + 1:
         yield str(body.attempt), str(len(record.judged) + 1), "another number of the attempt"
 
@@ -83,21 +117,45 @@ def _step(
         return
     if len(steps) >= len(graph.nodes) or graph.nodes[len(steps)].id != node.id:
         yield body.node, "", "the graph has another order"
-    if body.matched or body.call:
-        wrong = mismatch(view, contract, residual, node, body.call)
-        if body.matched and wrong is not None:
-            yield "matched", wrong.code, "the live receipt does not match"
-        # That a call was lost is the runtime's own finding.
-        elif body.code.startswith("residual.") and body.code != (wrong.code if wrong is not None else ""):
-            yield body.code, wrong.code if wrong is not None else "matched", "it does not match for this reason"
+    if body.matched == bool(body.code or body.why):
+        yield body.code, "", "a step matches, or says why it does not"
+    if body.call:
+        yield from _realised(view, contract, residual, node, body)
         yield from _sent(view, contract, node, body, {s.node: s.receipt for s in steps})
-    elif body.code.startswith("residual."):
-        found = bound_args(view, node, {s.node: s.receipt for s in steps if s.matched})
-        if isinstance(found, Reason) and found.code != body.code:
-            yield body.code, found.code, "it cannot be bound for another reason"
+    elif body.matched or body.receipt:
+        yield body.node, "", "no call realised it"
+    elif body.code == "residual.stale":
+        if superseded(view, residual) is None:
+            yield body.code, "", "nothing was chosen otherwise"
+    elif body.code == "residual.unbound":
+        if not isinstance(bound_args(view, node, {s.node: s.receipt for s in steps}), Reason):
+            yield body.code, "", "it can be bound"
+    elif body.code not in _RUNTIME:
+        yield body.code, "", "no step ends like this"
     valid, gone = discharged(view, contract, residual, record)
     if [list(valid), list(gone)] != [body.discharged, body.invalidated]:
         yield " ".join(body.discharged), " ".join(valid), "other obligations are discharged"
+
+
+def _realised(view: View, contract: Contract, residual: Residual, node: Node, body: ResidualStep) -> Iterator[Found]:
+    """The step says of a node's call what its receipt says."""
+    call = view.calls.get(body.call)
+    receipts = {r.id: r for r in call.receipts} if call is not None else {}
+    if body.receipt and (body.receipt not in receipts or (body.matched and not receipts[body.receipt].good)):
+        yield body.receipt, "", "it is no receipt of that call, or not a good one"
+    wrong = mismatch(view, contract, residual, node, body.call)
+    if body.matched:
+        if wrong is not None:
+            yield "matched", wrong.code, "the live receipt does not match"
+        elif not body.receipt:
+            yield "matched", "", "no receipt is named"
+    elif body.code == LOST:
+        # A doubt may have been settled between the call and its step: a second receipt, or somebody's word, shows it.
+        doubtful = call is not None and (call.id in view.doubts or call.settled_by or len(receipts) > 1)
+        if body.receipt and not doubtful:
+            yield body.code, wrong.code if wrong is not None else "matched", "nothing is in doubt"
+    elif body.code != (wrong.code if wrong is not None else ""):
+        yield body.code, wrong.code if wrong is not None else "matched", "it does not match for this reason"
 
 
 def _sent(
@@ -125,13 +183,56 @@ def _ended(
     shown = record.steps[-1].discharged if record.steps else []
     if shown != body.discharged:
         yield " ".join(body.discharged), " ".join(shown), "other obligations are discharged"
-    if body.status != "complete":
-        return
     graph, steps = admitted(record), current_steps(record)
     whole = graph is not None and [s.node for s in steps if s.matched] == [n.id for n in graph.nodes]
     valid, _ = discharged(view, contract, residual, record)
-    if body.reason != COMPLETE or not whole or {o.id for o in residual.owed} - set(valid):
-        yield body.status, "bottom", "the record does not show that the remainder was carried out"
+    carried_out = whole and not {o.id for o in residual.owed} - set(valid)
+    stop = next((b for seq, b in reversed(view.stops) if seq > record.seq), None)
+    if body.status == "complete":
+        if body.reason != COMPLETE or not carried_out:
+            yield body.status, "bottom", "the record does not show that the remainder was carried out"
+        elif stop is not None and graph is not None:
+            yield from _answered(view, graph, steps, stop)
+        return
+    accepted = decision_of(stop.decision) if stop is not None else None
+    stopped = accepted is not None and accepted.verdict is Verdict.ACCEPT and body.reason != INTERRUPTED
+    if stopped and final_status(view, contract, accepted)[0] == "CERTIFIED":
+        yield body.status, "complete", "its stop was accepted"
+    last = record.steps[-1] if record.steps else None
+    ends = _ENDS.get(body.reason)
+    if body.reason == COMPLETE or (ends is not None and (last is None or last.code not in ends)):
+        yield body.reason, last.code if last is not None else "", "the last step shows another reason"
+
+
+def _answered(view: View, graph: Graph, steps: list[ResidualStep], stop: StopDecided) -> Iterator[Found]:
+    """The answer is the one the graph says, with the values of its live receipts."""
+    answer = bound_answer(view, graph, {s.node: s.receipt for s in steps})
+    if isinstance(answer, Reason):
+        yield "answer", answer.code, "its values cannot be had"
+    elif (stop.text, stop.claims) != (answer[0], claims_text(claims_of(answer[1]))):
+        yield "answer", "another", "the answer is not the one the graph says"
+
+
+def intent_again(view: View, contract: Contract, body: Intent, args: Mapping[str, Any]) -> Iterator[Found]:
+    """Yield how a write is none that an open tenure was admitted for; nothing where there is none, or it only reads.
+
+    Raises:
+        InputError: a graph in the record is none.
+    """
+    record = view.tenure
+    tool = contract.tools.get(body.tool)
+    if record is None or (tool is not None and effect_of(tool, args) != "write"):
+        return
+    graph, steps = admitted(record), current_steps(record)
+    node = graph.nodes[len(steps)] if graph is not None and len(steps) < len(graph.nodes) else None
+    if node is None or node.tool != body.tool or node.effect != "write":
+        yield body.tool, node.id if node is not None else "", "the tenure was not admitted for this write"
+    stepped = {step.call for step in record.steps}
+    for call in reversed(view.calls.values()):
+        if call.seq < record.seq:
+            break
+        if call.effect == "write" and call.outcome != "not_started" and call.id not in stepped:
+            yield body.tool, call.id, "another write of the tenure was not over"
 
 
 def admitted(record: TakeoverRecord) -> Graph | None:

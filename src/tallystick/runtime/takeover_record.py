@@ -12,6 +12,13 @@ from tallystick.view.records import TakeoverRecord
 COMPLETE: Final = "takeover.complete"
 INTERRUPTED: Final = "takeover.interrupted"
 STOP_REFUSED: Final = "takeover.stop_refused"
+CALL_REFUSED: Final = "takeover.call_refused"
+LOST: Final = "takeover.lost"
+MISMATCH: Final = "takeover.mismatch"
+INVALIDATED: Final = "takeover.invalidated"
+INCOMPLETE: Final = "takeover.incomplete"
+UNBOUND: Final = "takeover.unbound"
+STALE: Final = "takeover.stale"
 TENURE: Final = "takeover.tenure"
 """Code of the runtime's refusal of a write, or of a stop, while a successor's tenure is open."""
 

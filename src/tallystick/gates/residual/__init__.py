@@ -11,7 +11,7 @@ from tallystick.gates.residual.close import UnclosedError, close
 from tallystick.gates.residual.construct import construct, duty_id, not_open
 from tallystick.gates.residual.frontier import ErrorStreak, Explicit, Frontier, Spent, Supported, at_frontier
 from tallystick.gates.residual.ground import Grounded, ground
-from tallystick.gates.residual.live import bound_args, discharged, mismatch, superseded
+from tallystick.gates.residual.live import bound_answer, bound_args, discharged, mismatch, superseded
 from tallystick.gates.residual.proposal import Proposal, Proposed, parse_proposal
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Supported",
     "UnclosedError",
     "at_frontier",
+    "bound_answer",
     "bound_args",
     "close",
     "construct",

@@ -7,9 +7,10 @@ Source: residual completion, section 3.4, steps 2 and 3, equation 5.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from tallystick.contracts.types import Contract
 from tallystick.errors import InputError
@@ -24,10 +25,14 @@ from tallystick.gates.undone import WITHDRAWN
 from tallystick.model import jsontext
 from tallystick.model.decision import Reason
 from tallystick.model.pointer import MISSING, resolve, split
-from tallystick.model.residual import Node, Owed, Residual
+from tallystick.model.residual import Graph, Node, Owed, Residual
 from tallystick.model.values import EntityRef, same
+from tallystick.model.values import plain as digits
 from tallystick.view import CallRecord, ReceiptRecord, View
 from tallystick.view.records import TakeoverRecord
+
+_ANSWER: Final = "the answer"
+_SLOT: Final = re.compile(r"\{([^{}]*)\}")
 
 
 def bound_args(view: View, node: Node, receipts: Mapping[str, str]) -> dict[str, Any] | Reason:
@@ -54,6 +59,33 @@ def bound_args(view: View, node: Node, receipts: Mapping[str, str]) -> dict[str,
     except InputError as bad:
         return no("unbound", bad.message, "a live receipt that says it", node.id)
     return args if isinstance(args, dict) else no("unbound", "the arguments are no object", "an object", node.id)
+
+
+def bound_answer(view: View, graph: Graph, receipts: Mapping[str, str]) -> tuple[str, dict[str, Any]] | Reason:
+    """Return the terminal response, its text and its claims, with live values, or the reason why one cannot be had.
+
+    Args:
+        view: the run's record.
+        graph: the admitted graph.
+        receipts: node id → id of its live receipt.
+    """
+    stated = {slot: jsontext.loads(text) for slot, text in graph.terminal.claims}
+    node = Node(id=_ANSWER, tool="", effect="read", args=jsontext.dumps(stated))
+    claims = bound_args(view, node, receipts)
+    if isinstance(claims, Reason):
+        return claims
+    # In one go: what a value itself looks like is never taken for a slot.
+    text = _SLOT.sub(lambda found: _spelled(claims[found[1]]) if found[1] in claims else found[0], graph.terminal.text)
+    return text, claims
+
+
+def _spelled(value: Any) -> str:
+    """Return a claim's value as its receipt writes it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None or isinstance(value, (dict, list)):
+        return jsontext.dumps(value)
+    return digits(value) if not isinstance(value, int) else str(value)
 
 
 def mismatch(view: View, contract: Contract, residual: Residual, node: Node, call_id: str) -> Reason | None:
