@@ -104,6 +104,8 @@ class ModelExtractor:
         prompt = extraction_prompt(view, contract)
         self.prompts.append(prompt)
         said = self._ask(prompt)
+        if not isinstance(said, str):
+            raise InputError(f"the model's answer is a {type(said).__name__}, no text", where="extraction")
         self.answers.append(said)
         found = jsontext.loads(_json_in(said), where="extraction")
         if not isinstance(found, list):

@@ -26,6 +26,10 @@ from tallystick.view import View
 
 Proposed = Mapping[str, Any] | str | bytes | None
 """What a successor hands in; None declines."""
+_STATED: Final = (
+    "Every value you write must be stated by a live receipt, a fixed choice, the task or the user's words, or be a "
+    "reference; a proposal with a value of your own is rejected"
+)
 _REFERENCES: Final = (
     'Write `{"$from": SOURCE, "$at": JSON_POINTER}` wherever a value comes from something else: SOURCE is the id of an '
     "earlier call of your proposal, of a live receipt, or `task`. Never copy a value that a call of yours will only "
@@ -87,7 +91,7 @@ class Brief:
         if self.transcript:
             parts.append("The conversation so far:\n" + "\n".join(f"{who}: {text}" for who, text in self.transcript))
         parts += [
-            _listed("Fixed choices; they stay as they are", ({**_shown(b), "value": b.value} for b in z.bindings)),
+            _listed("Fixed choices; they stay as they are", map(_shown, z.bindings)),
             _listed("Done already; never do it again and never undo it",
                     ({"tool": k.tool, "entities": k.entities, "item": k.item, "receipt": k.receipt} for k in z.kept)),
             _listed("Still owed; your calls must bring about every one of these",
@@ -112,6 +116,7 @@ class Brief:
                 + "\n".join(f"- {jsontext.dumps(reason)}" for reason in reasons_json(self.feedback))
             )
         parts += [
+            _stated(z),
             _REFERENCES,
             "Hand in the whole remainder as one JSON object and nothing else, in this form:\n"
             + jsontext.dumps(dict(self.proposal_schema)),
@@ -227,7 +232,15 @@ def _copy(value: Any) -> Any:
 
 
 def _shown(binding: Any) -> dict[str, Any]:
-    return {"kind": binding.kind, "id": binding.id, "name": binding.name, "said_by": binding.source}
+    value = jsontext.loads(binding.value) if binding.value else ""
+    return {
+        "kind": binding.kind, "id": binding.id, "name": binding.name, "said_by": binding.source, "value": value
+    }  # fmt: skip
+
+
+def _stated(z: Residual) -> str:
+    free = ", ".join(f"`{name}` of {tool}" for tool, name in z.free)
+    return f"{_STATED}. Only these are yours to word: {free}." if free else f"{_STATED}."
 
 
 def _tried(call: Any) -> dict[str, Any]:

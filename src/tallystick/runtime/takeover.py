@@ -11,7 +11,7 @@ from tallystick.errors import InputError
 from tallystick.runtime.drivers import Steps, drive
 from tallystick.runtime.extraction import Extractor
 from tallystick.runtime.handing import Handing
-from tallystick.runtime.known import args_named, count_in, names_in, one_of, text_of, tool_named, typed
+from tallystick.runtime.known import args_named, count_in, names_in, text_of, tool_named, typed
 from tallystick.runtime.outcome import Finish
 from tallystick.runtime.proposals import is_coroutine
 from tallystick.runtime.replicas import Fork
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ATTEMPTS = 3
 """Proposals a successor may hand in within one tenure, by default."""
+_TRIGGERS = "`explicit`, or rules of `tallystick.gates.residual`: `Supported()`, `ErrorStreak(3)`, `Spent(calls=40)`"
 
 
 class TakingOver(Handing):
@@ -148,15 +149,17 @@ class TakingOver(Handing):
 
 def _rules(trigger: object) -> tuple[Any, ...]:
     if isinstance(trigger, str):
-        one_of("trigger", trigger, (EXPLICIT,), "take_over: trigger")
+        if trigger != EXPLICIT:
+            raise InputError(f"unknown trigger `{trigger[:60]}`", where="take_over: trigger", fix=_TRIGGERS)
         return ()
     rules = tuple(trigger) if isinstance(trigger, (list, tuple, set, frozenset)) else (trigger,)
     for rule in rules:
+        if isinstance(rule, type):
+            raise InputError(f"`{rule.__name__}` is a class, no rule", where="take_over: trigger", fix=_TRIGGERS)
         if not callable(getattr(rule, "fires", None)):
-            raise InputError(f"a {type(rule).__name__} is no frontier rule", where="take_over: trigger",
-                             fix="`explicit`, or rules of `gates.residual`")  # fmt: skip
+            raise InputError(f"a {type(rule).__name__} is no frontier rule", where="take_over: trigger", fix=_TRIGGERS)
     if not rules:
-        raise InputError("no frontier rule is given", where="take_over: trigger", fix="`explicit`, or a rule")
+        raise InputError("no frontier rule is given", where="take_over: trigger", fix=_TRIGGERS)
     return rules
 
 

@@ -60,8 +60,8 @@ class Takeover(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.decisions)
 
     def __str__(self) -> str:
-        head = f"{'complete' if self.complete else 'bottom'} ({self.reason}); {self.writes} changes dispatched"
-        return "\n".join([head, *(f"- {r.code}: {r.message}" for r in self.reasons)])
+        head = f"{'complete' if self.complete else 'bottom'} ({self.reason}), changes dispatched: {self.writes}"
+        return "\n".join([head, *map(_told, self.reasons)])
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values: codes and digests, no arguments."""
@@ -80,3 +80,9 @@ class Takeover(msgspec.Struct, frozen=True, kw_only=True):
             "run_status": self.finish.status if self.finish is not None else None,
             "tokens": self.tokens,
         }
+
+
+def _told(reason: Reason) -> str:
+    helps = f"; what would help: {reason.reverses}" if reason.reverses else ""
+    about = f" `{reason.where}`:" if reason.where and reason.where not in reason.message else ""
+    return f"- {reason.code}:{about} {reason.message}{helps}"

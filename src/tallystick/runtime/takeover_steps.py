@@ -375,4 +375,8 @@ def _unavailable(bad: LedgerError) -> Reason:
 
 def _failed(code: str, what: str, bad: BaseException) -> Reason:
     # The exception's text may repeat what it was given; it is in `Takeover.error`, for the host alone.
-    return Reason(code=code, message=f"{what} failed: {type(bad).__name__}", reverses="one that works")
+    return Reason(
+        code=code,
+        message=f"{what} failed: {type(bad).__name__}",
+        reverses="one that works; `Takeover.error` has the exception",
+    )

@@ -34,8 +34,9 @@ def grounding(contract: Contract, residual: Residual, sources: Sources, calls: S
     for call in calls:
         if call.tool is None or call.name not in interfaces:
             yield no(
-                "grounding", f"`{call.name}` is no interface of the residual contract", "one that it lists", call.id
-            )
+                "grounding", f"`{call.id}`: `{call.name}` is none of the tools of the residual contract",
+                f"one of those it lists: {_some(residual.interfaces)}", call.id,
+            )  # fmt: skip
             continue
         yield from checked.misfits(call.tool, call)
         yield from _sourceless(sources, call.tool, call)
@@ -43,7 +44,8 @@ def grounding(contract: Contract, residual: Residual, sources: Sources, calls: S
             yield from fixed.unidentified(call.tool, call)
             for ref in dict.fromkeys(call.targets):
                 if ref not in verified:
-                    yield no("grounding", f"nothing has shown {ref}", f"a receipt or a confirmation of {ref}", call.id)
+                    text = f"`{call.id}`: nothing has shown {ref}"
+                    yield no("grounding", text, f"a receipt or a confirmation of {ref}", call.id)
 
 
 def verified_entities(residual: Residual) -> frozenset[EntityRef]:
@@ -69,6 +71,11 @@ def _sourceless(sources: Sources, tool: Tool, call: Planned) -> Iterator[Reason]
             text = f"`{call.id}`: nothing recorded states the value at {join((arg, *place))}"
             wanted = "a reference to what says it, or a value that a receipt, a binding or the user states"
             yield no("grounding", text, wanted, call.id)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > MAX_REASONS else ""
+    return ", ".join(names[:MAX_REASONS]) + more
 
 
 class _Fixed:

@@ -19,6 +19,7 @@ MAX_CALLS: Final = 10_000
 """Most calls of one proposal."""
 MAX_BYTES: Final = 8 * 1024 * 1024
 """Longest proposal read."""
+_ALONE: Final = "one JSON object alone, in the published form: no words around it, no code fence"
 _CALL: Final = frozenset({"id", "tool", "args", "after", "covers", "expect"})
 
 
@@ -58,7 +59,7 @@ def parse_proposal(raw: bytes | str | Mapping[str, Any]) -> Proposal:
     if isinstance(raw, (bytes, str)):
         if len(raw) > MAX_BYTES:
             raise InputError(f"a proposal of {len(raw)} bytes", fix=f"at most {MAX_BYTES}")
-        value = jsontext.loads(raw)
+        value = _read(raw)
     else:
         value, _ = jsontext.exact(dict(raw))
     members = _object(value, "", {"calls", "answer"})
@@ -71,6 +72,15 @@ def parse_proposal(raw: bytes | str | Mapping[str, Any]) -> Proposal:
         text=_text(answer.get("text", ""), "/answer/text", empty=True),
         claims=_with_refs(answer.get("claims", {}), "/answer/claims"),
     )
+
+
+def _read(raw: bytes | str) -> Any:
+    if not raw.strip():
+        raise InputError("nothing was handed in that is text or a mapping of JSON values", fix=_ALONE)
+    try:
+        return jsontext.loads(raw)
+    except InputError as bad:
+        raise InputError(bad.message, where=bad.where, fix=bad.fix or _ALONE) from None
 
 
 def _call(value: Any, where: str) -> Proposed:
