@@ -284,3 +284,24 @@ def test_a_run_does_not_start_where_no_principal_can_give_the_approval_a_control
         with pytest.raises(InputError, match="the control `human` needs approval"):
             guard.run(principals=principals)
         assert guard.run(principals=principals, without_approvers=True).id
+
+
+def test_a_run_never_goes_on_without_a_control_that_a_call_waits_for(tmp_path: Path) -> None:
+    ledger = tmp_path / "runs.db"
+    guard, run, desk = started(human_approval(role="security"), ledger)
+    run.suspend()
+    guard.close()
+    for other in (
+        (),
+        human_approval(role="legal"),
+        human_approval(role="security", tools=["share_file"]),
+        visible_authorisation(),
+    ):
+        with Guard(CONTRACT, ledger, tools=desk.tools(), controls=other) as again:
+            with pytest.raises(InputError, match="endpoint control `human` by `security`") as bad:
+                again.resume(run.id)
+            assert "without_controls=True" in bad.value.fix
+    with Guard(CONTRACT, ledger, tools=desk.tools(), controls=human_approval(role="security")) as same:
+        same.resume(run.id).suspend()
+    with Guard(CONTRACT, ledger, tools=desk.tools()) as knowingly:
+        knowingly.resume(run.id, without_controls=True).suspend()

@@ -83,6 +83,9 @@ class Started(Body, frozen=True, kw_only=True, tag="run.started"):
     principals: list[list[str]] = []  # [id, role, hex Ed25519 public key] each
     parent: str | None = None  # run id of the parent run
     format: str | None = None  # importer that made this run from a trace
+    controls: list[list[str]] | msgspec.UnsetType = msgspec.UNSET
+    """Endpoint controls it was started under: [name, role asked, tool, …] each, without tools every consequential call.
+    Unset where there are none."""
 
 
 class Said(Body, frozen=True, kw_only=True, tag="message"):

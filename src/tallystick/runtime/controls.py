@@ -81,6 +81,10 @@ class Control:
     role: str | None = None
     timeout: float = LOOKUP_SECONDS
 
+    def recorded(self) -> list[str]:
+        """Return how a run records that it is under this control: name, role, tools."""
+        return [self.name, self.role or "", *sorted(self.tools or ())]
+
     def applies(self, tool: str, *, write: bool) -> bool:
         """Return whether it is asked about a call."""
         return write if self.tools is None else tool in self.tools

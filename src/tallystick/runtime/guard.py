@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Self
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tallystick.contracts import Contract, Task, load, load_task, task_text
@@ -285,6 +286,7 @@ class Guard:
             task_sha256=digest(text.encode("utf-8")),
             principals=[[p.id, p.role, p.public_key.hex()] for p in frozen.principals],
             parent=parent.id if parent is not None else None,
+            controls=[one.recorded() for one in self.controls] or msgspec.UNSET,
         )
         lease = self.store.acquire(name, self.holder, self.clock(), self.lease_seconds)
         bounds = Bounds(self.limits)
@@ -304,7 +306,15 @@ class Guard:
             raise
         return self._made(journal, self.contract, bounds, key, parent)
 
-    def resume(self, run_id: str, *, force: bool = False, parent: Run | None = None, frozen: bool = False) -> Run:
+    def resume(
+        self,
+        run_id: str,
+        *,
+        force: bool = False,
+        parent: Run | None = None,
+        frozen: bool = False,
+        without_controls: bool = False,
+    ) -> Run:
         """Take up a run that an earlier tenure left or lost.
 
         Its view is folded from the ledger, this tenure gets a higher epoch, and every call without a receipt is in
@@ -316,11 +326,13 @@ class Guard:
             parent: the run this one is a child of, if it is.
             frozen: go on although this guard's contract is another one than the run's: the run's own, frozen at its
                 start, still judges it.
+            without_controls: go on although this guard lacks an endpoint control that the run was started under; calls
+                that waited for it may then run without it.
 
         Raises:
             LeaseHeldError: another process is writing the run.
             InputError: there is no such run, it has ended, it was judged by other semantics, or this guard has another
-                contract.
+                contract or lacks a control of the run's.
             LedgerError: the ledger cannot be read or written, or its content was changed.
         """
         first = next(iter(self.store.events(run_id)), None)
@@ -334,6 +346,8 @@ class Guard:
                 where=f"run `{run_id}`",
                 fix="give the guard that contract, or `resume(..., frozen=True)` to go on under the run's own",
             )
+        if not without_controls:
+            self._check_controls(run_id, first.event.body)
         lease = self.store.acquire(run_id, self.holder, self.clock(), self.lease_seconds, force)
         bounds = Bounds(self.limits)
         journal = Journal(self.store, lease, contract, task, self.clock, bounds)
@@ -394,6 +408,19 @@ class Guard:
         frozen = replace(frozen, principals=(*frozen.principals, *(p for p in inherited if p.id not in named)))
         # Read back through its own text: a resumed run must be judged by exactly the same task.
         return load_task(task_text(frozen), self.contract)
+
+    def _check_controls(self, run_id: str, started: Started) -> None:
+        """Refuse to go on without a control: a call that waits for it would run unasked."""
+        mine = [one.recorded() for one in self.controls]
+        for lacking in started.controls if isinstance(started.controls, list) else ():
+            if lacking and lacking not in mine:
+                name, role, tools = lacking[0], "".join(lacking[1:2]), lacking[2:]
+                what = f"`{name}`" + (f" by `{role}`" if role else "") + (f" for {', '.join(tools)}" if tools else "")
+                raise InputError(
+                    f"it was started under the endpoint control {what}, and this guard has none such",
+                    where=f"run `{run_id}`",
+                    fix="give the guard the same `controls`, or `resume(..., without_controls=True)` to go on without",
+                )
 
     def _made(self, journal: Journal, contract: Contract, bounds: Bounds, key: bytes | None, parent: Run | None) -> Run:
         self.heartbeat.add(journal)
