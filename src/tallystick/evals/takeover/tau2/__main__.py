@@ -1,6 +1,6 @@
-"""`python -m tallystick.evals.takeover.tau2`: the figures of the reference page, as JSON.
+"""`python -m tallystick.evals.takeover.tau2`: what the frontiers rest on, as JSON: the figures of the reference page.
 
-`--model NAME` asks a local model what is owed on `--episodes N` frontiers of each domain; without it that is "not run".
+`--model NAME` asks a local model what is owed on `--episodes N` frontiers of each domain, and nothing else.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from tallystick.errors import InputError
 from tallystick.evals.takeover.tau2.audit import audit
 from tallystick.evals.takeover.tau2.contracts import DOMAINS
-from tallystick.evals.takeover.tau2.recall import NOT_RUN, asking_local
+from tallystick.evals.takeover.tau2.recall import asking_local
 from tallystick.evals.takeover.tau2.surface import Tau2
 from tallystick.model import jsontext
 
@@ -19,20 +19,20 @@ from tallystick.model import jsontext
 def main() -> int:
     """Print the figures of both domains."""
     options = argparse.ArgumentParser(prog="tallystick.evals.takeover.tau2", description=__doc__)
-    options.add_argument("--model", help="a local model, such as `local`")
-    options.add_argument("--episodes", type=int, default=5, help="frontiers it is asked about")
-    options.add_argument("--only-model", action="store_true", help="leave out the audit")
+    options.add_argument("--model", help="a local model, such as `local:qwen2.5-coder-0.5b`")
+    options.add_argument("--episodes", type=int, default=5, help="frontiers it is asked about, of each domain")
     given = options.parse_args()
+    kinds = [
+        Tau2(domain, every=every, looked=looked)
+        for domain in DOMAINS
+        for every, looked in ((False, True), (False, False), (True, True))
+    ]
     try:
-        found = {
-            domain: {
-                **({} if given.only_model else audit(domain)),
-                "model_extraction": NOT_RUN
-                if given.model is None
-                else asking_local(given.model, Tau2(domain).frontiers(given.episodes, "extraction")),
-            }
-            for domain in DOMAINS
-        }
+        if given.model is not None:
+            asked = {str(one): Tau2(one).frontiers(given.episodes, "extraction") for one in DOMAINS}
+            found = {name: asking_local(given.model, frontiers) for name, frontiers in asked.items()}
+        else:
+            found = {surface.name: audit(surface) for surface in kinds}
     except InputError as bad:
         sys.stderr.write(f"error: {bad}\n")
         return 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tallystick.evals.takeover.successors import filled
 from tallystick.evals.takeover.tau2.contracts import Domain
@@ -24,32 +24,30 @@ from tallystick.gates.residual import ground
 from tallystick.model.canonical import canonical
 from tallystick.model.events import tagged
 
+NOT_RUN: Final = "not run"
+"""Of the recall of a model's extraction: only `recall` asks a model."""
 
-def audit(domain: Domain) -> dict[str, Any]:
-    """Return the audit of a domain as JSON values: counts of frontiers, grounding, and sources of values.
+
+def audit(surface: Tau2) -> dict[str, Any]:
+    """Return the audit of a surface's frontiers as JSON values: counts, grounding, and sources of values.
 
     Raises:
         InputError: `inspect-evals` is not installed.
     """
+    domain = surface.domain
     writes = Counter(sum(is_write(domain, c.tool) for c in task.gold) for task in tasks(domain))
-    every = Tau2(domain, every=True).frontiers(None, "")
+    frontiers = surface.frontiers(None, "")
     return {
-        "domain": domain,
         "package": f"inspect-evals {version()}",
         "user": "a stand-in: the scenario for the user's words, a record by the host for each yes",
+        "prefix": "the author's calls" + (", and look-ups of the customer's record" if surface.looked else ""),
         "tasks": len(tasks(domain)),
         "tasks_by_gold_writes": {str(n): writes[n] for n in sorted(writes)},
-        "frontiers": {"main": sum(f.kind != "later" for f in every), **Counter(f.kind for f in every)},
-        "grounding": {
-            "looked, main": grounding(f for f in every if f.kind != "later"),
-            "looked, every": grounding(every),
-            "bare, every": grounding(Tau2(domain, every=True, looked=False).frontiers(None, "")),
-        },
+        "frontiers": dict(Counter(f.kind for f in frontiers)),
+        "grounding": grounding(frontiers),
         "accepted_without_change": unchanged(domain),
-        "values": {
-            name: values([f.cut for f in Tau2(domain, looked=looked).frontiers(None, "")])
-            for name, looked in (("looked", True), ("bare", False))
-        },
+        "values": values([f.cut for f in frontiers]),
+        "model_extraction": NOT_RUN,
     }
 
 

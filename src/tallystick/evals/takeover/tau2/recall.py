@@ -22,7 +22,6 @@ from tallystick.models.local import local_model
 from tallystick.runtime.extraction import ModelExtractor, extracted_problems
 from tallystick.view.keys import targets_of
 
-NOT_RUN: Final = "not run"
 _MAX_TOKENS: Final = 512
 
 

@@ -121,3 +121,9 @@ class Tau2:
             return found
         drawn = {f.id for f in Draw(seed, "tau2", self.domain).shuffled(found)[:episodes]}
         return [f for f in found if f.id in drawn]
+
+    def measures(self) -> dict[str, Any]:
+        """Return what the frontiers rest on, before anybody takes over; see `audit`."""
+        from tallystick.evals.takeover.tau2.audit import audit  # noqa: PLC0415 - it measures this surface
+
+        return audit(self)
