@@ -129,7 +129,10 @@ class PairPlan:
     def settings(self, cast: Cast) -> dict[str, Any]:
         """Return what a folder keeps of it. More methods and episodes may follow in the same folder."""
         rates = {cast.names["cheap"]: CHEAP.to_json(), cast.names["strong"]: STRONG.to_json()} if cast.scripted else {}
-        return {"surface": "invoice", "pair": dict(cast.names), "seed": self.seed, "scripted": rates}
+        return {
+            "surface": "invoice", "pair": dict(cast.names), "seed": self.seed, "scripted": rates,
+            "begins_with": ["request", "list_invoices"],
+        }  # fmt: skip
 
 
 def played(plan: PairPlan, cast: Cast, out: Path | None = None, told: Told | None = None) -> list[Row]:
