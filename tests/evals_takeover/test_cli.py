@@ -59,11 +59,19 @@ def test_the_object_has_every_figure_of_every_stage(capfd: pytest.CaptureFixture
         (["--cheap", "scripted", "--strong", "scripted", "--surface", "retail"], "invoice desk only"),
         (["--method", "full"], "only a pair"),
         (["--prices", "x"], "only a pair"),
+        (["--surface", "all", "--episodes", "3"], "--episodes would do nothing"),
+        (["--surface", "all", "--out", "x"], "--out would do nothing"),
+        (["--surface", "json:dumps"], "Attach a surface of your own"),
+        (["--successor", "brilliant"], "a model with --base-url"),
+        (["--cheap", "one", "--strong", "two", "--out", "OUT"], "--strong: the model `two` needs an endpoint"),
+        (["--successor", "local:nope", "--out", "OUT"], "--successor: there is no local model `nope`"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_run_is_one_clear_error(capfd: pytest.CaptureFixture[str], args: list[str], says: str) -> None:
+def test_what_cannot_be_run_is_one_clear_error(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, args: list[str], says: str
+) -> None:
     """Exit 2, and where."""
-    code, out, err = _run(capfd, *args)
+    code, out, err = _run(capfd, *(str(tmp_path / "out") if arg == "OUT" else arg for arg in args))
     assert (code, out) == (2, "")
     assert says in err.replace("\n", " ")
     assert "Traceback" not in err

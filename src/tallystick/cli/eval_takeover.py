@@ -106,6 +106,10 @@ def takeover(
     if cheap is None and strong is None:
         _absent(only_pairs, "name a pair with --cheap and --strong")
         if surface == "all":
+            _only(
+                "--surface all", **only_scripts, episodes=episodes, seed=seed, out=out,
+                **{"base-url": base_url, "api-key-env": api_key_env},
+            )  # fmt: skip
             return _listed(state_bench, json=json)
         wanted = list(dict.fromkeys(successor or []))
         key = _key(api_key_env)
@@ -172,7 +176,8 @@ def _stages(
         raise InputError("there is no model to reach", where="--base-url", fix="name one with --successor")
     scripts = tuple(name for name in successor if name not in models)
     plan = Plan(
-        episodes=episodes, seed=seed or SEED, successors=scripts if successor else (MIXTURE,), stages=stages,
+        episodes=episodes, seed=SEED if seed is None else seed,
+        successors=scripts if successor else (MIXTURE,), stages=stages,
         runs=1 if runs is None else runs, mend=STATED.mend if mend is None else mend,
     ).checked()  # fmt: skip
     if ":" in surface and str(Path.cwd()) not in sys.path:
@@ -181,12 +186,7 @@ def _stages(
     if models and out is None:
         raise InputError("a model's episodes are kept", where="--out", fix="name a folder")
     with contextlib.ExitStack() as stack:
-        asked = [
-            stack.enter_context(
-                deployment(name, _endpoint(name, base_url), key, max_tokens=_MAX_TOKENS, temperature=0.0)
-            )[0]
-            for name in models
-        ]
+        asked = [_asked(stack, "--successor", name, base_url, key) for name in models]
         ran = run(plan, made, out, stack.enter_context(_bar("episodes", out)), asked)
     return _tell(report(ran), out, json=json)
 
@@ -209,7 +209,9 @@ def _pair(
     from tallystick.evals.takeover.run import SEED  # noqa: PLC0415
 
     methods: Any = tuple(dict.fromkeys(method)) if method else METHODS
-    plan = pair.PairPlan(episodes=50 if episodes is None else episodes, seed=seed or SEED, methods=methods).checked()
+    plan = pair.PairPlan(
+        episodes=50 if episodes is None else episodes, seed=SEED if seed is None else seed, methods=methods
+    ).checked()
     table = costs.prices(prices)
     scripted = [name == _SCRIPTED for name in (cheap, strong)]
     if any(scripted) and not all(scripted):
@@ -219,22 +221,28 @@ def _pair(
     with contextlib.ExitStack() as stack:
         cast: Any = pair.ScriptedCast(seed=plan.seed)
         if not any(scripted):
-            asked = {
-                name: stack.enter_context(
-                    deployment(name, _endpoint(name, base_url), key, max_tokens=_MAX_TOKENS, temperature=0.0)
-                )[0]
-                for name in dict.fromkeys((cheap, strong))
-            }
+            named = {strong: "--strong", cheap: "--cheap"}
+            asked = {name: _asked(stack, option, name, base_url, key) for name, option in named.items()}
             cast = pair.ModelCast(cheap=asked[cheap], strong=asked[strong])
         told = stack.enter_context(_bar("episodes", out))
         rows = pair.played(plan, cast, out, told)
     return _tell(pair.report(rows, cast, plan, table), out, json=json)
 
 
-def _endpoint(name: str, base_url: str | None) -> str | None:
+def _asked(stack: contextlib.ExitStack, option: str, name: str, base_url: str | None, key: str | None) -> Any:
+    """Return the model `name`, at its endpoint for as long as `stack` lasts. Errors name the option it was given by."""
     from tallystick.models import is_local  # noqa: PLC0415
 
-    return None if is_local(name) else base_url
+    local = is_local(name)
+    if not local and base_url is None:
+        fix = "name one with --base-url, or a model of this machine as `local:NAME`"
+        raise InputError(f"the model `{name[:80]}` needs an endpoint", where=option, fix=fix)
+    try:
+        return stack.enter_context(
+            deployment(name, None if local else base_url, key, max_tokens=_MAX_TOKENS, temperature=0.0)
+        )[0]
+    except InputError as bad:
+        raise InputError(bad.message, where=option if bad.where == "--model" else bad.where, fix=bad.fix) from None
 
 
 @contextlib.contextmanager

@@ -65,7 +65,9 @@ def rates_of(name: str, mend: float = STATED.mend) -> Rates:
         if mode == name:
             return Rates(wrong={} if mode == "perfect" else {mode: 1.0}, mend=mend)
     raise InputError(
-        f"there is no scripted successor `{name[:80]}`", where="--successor", fix=f"one of: {', '.join(MODES)}, mixture"
+        f"there is no scripted successor `{name[:80]}`",
+        where="--successor",
+        fix=f"one of: {', '.join(MODES)}, mixture; or `local:NAME`, or a model with --base-url",
     )
 
 

@@ -62,7 +62,8 @@ def _attached(name: str) -> Surface:
     made: Surface = found() if isinstance(found, type) else found
     missing = [part for part in ("name", "structured", "frontiers") if not hasattr(made, part)]
     if missing:
-        raise InputError(f"it is no surface: it lacks {', '.join(missing)}", where=f"--surface {name[:80]}")
+        fix = "what docs/how-to/run-takeover-suite.md lists under `Attach a surface of your own`"
+        raise InputError(f"it is no surface: it lacks {', '.join(missing)}", where=f"--surface {name[:80]}", fix=fix)
     return made
 
 
