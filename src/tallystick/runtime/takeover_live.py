@@ -12,7 +12,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tallystick.errors import InputError
-from tallystick.gates.residual import bound_answer, bound_args, discharged, mismatch, superseded
+from tallystick.gates.residual import (
+    bound_answer,
+    bound_args,
+    discharged,
+    mismatch,
+    superseded,
+    unshown,
+    verified_entities,
+)
 from tallystick.model.decision import Decision, Reason
 from tallystick.model.events import ResidualStep
 from tallystick.model.residual import Graph, Node, Residual
@@ -52,6 +60,7 @@ class Live:
         self._residual = residual
         self._graph = graph
         self._vault = vault
+        self._verified = verified_entities(residual)
         self._receipts: dict[str, str] = {}  # node → its live receipt
 
     def steps(self) -> Steps[tuple[str | None, tuple[Reason, ...]]]:
@@ -100,6 +109,8 @@ class Live:
     def _bound(self, node: Node) -> tuple[Mapping[str, Any], tuple[str, tuple[Reason, ...]] | None]:
         with self._journal.lock:
             args = bound_args(self._journal.view, node, self._receipts)
+            if not isinstance(args, Reason) and node.effect == "write":
+                args = unshown(self._journal.view, self._run.contract, self._verified, node, args) or args
             if not isinstance(args, Reason):
                 try:
                     return self._vault.restore(args), None

@@ -141,7 +141,7 @@ class Naive:
             self.type(call, [c.id for c in calls])
         self.covered(order)
         for call in order:
-            yield from self.grounded(call)
+            yield from self.grounded(call, order)
         yield from self.effects(order)
         yield from self.duplicates(order)
         for owed in self.z.owed:
@@ -160,7 +160,8 @@ class Naive:
             yield "foreign"
         if tenure is not None and tenure.frozen.residual_sha256 != self.z.sha256:
             yield "foreign"
-        if any(c.effect == "write" and c.seq > self.z.upto for c in self.view.calls.values()):
+        after = [c for c in self.view.calls.values() if c.seq > self.z.upto and c.outcome != "not_started"]
+        if any(c.effect == "write" for c in after):
             yield "stale"
         if self.view.doubts:
             yield "doubt"
@@ -337,7 +338,7 @@ class Naive:
             known.update(keys_in(dict(self.view.calls[kept.call].args)))
         return name in known or self.has_source(tool, arg, ("",), name)
 
-    def grounded(self, call: N) -> Iterator[str]:
+    def grounded(self, call: N, order: list[N]) -> Iterator[str]:
         if call.tool is None or call.name not in self.z.interfaces:
             yield "grounding"
             return
@@ -353,7 +354,8 @@ class Naive:
                 yield "grounding"
         if not call.writes:
             return
-        exprs = [c for c, _ in call.tool.effect_cases] + [t.id for t in call.tool.target]
+        exprs = [c for c, _ in call.tool.effect_cases]
+        exprs += [t.id for t in call.tool.target if not self.returned(call, t, order)]
         exprs += [x.per[call.name] for x in self.contract.exclusive if call.name in x.per]
         fixed = {n for s in self.z.effects if s.tool == call.name for n, _ in s.args}
         fixed |= {call.tool.batch.arg} if call.tool.batch is not None else set()
@@ -364,8 +366,37 @@ class Naive:
         real += [(b.kind, b.id) for b in self.z.bindings if b.source != "statement" and b.kind]
         real += [tuple(pair) for k in self.z.kept for pair in k.entities]  # type: ignore[misc]  # pairs by their making
         real += [tuple(x.entity) for x in (*self.z.owed, *self.z.effects) if x.entity]  # type: ignore[misc]
+        for before in order[: order.index(call)]:
+            if before.tool is not None and before.effect == "read" and before.name in self.z.interfaces:
+                real += [(t.kind, t.id) for t in before.targets if any(y.kind == t.kind for y in before.tool.yields)]
         if any((ref.kind, ref.id) not in real for ref in call.targets):
             yield "grounding"
+
+    def returned(self, call: N, target: Any, order: list[N]) -> bool:
+        """The target's id is one that an earlier call returns, and nothing at all depends on which one it is."""
+        found = re.fullmatch(r"args\.(\w+)", target.id.source)
+        value = call.args.get(found[1]) if found is not None else None
+        maker = next((c for c in order if is_ref(value) and c.id == value["$from"]), None)
+        if target.each or maker is None or maker.tool is None:
+            return False
+        at = split(value.get("$at", ""))
+        ids = [(*y.at, *y.id) for y in maker.tool.yields if y.kind == target.kind and y.id is not None]
+        if not any(len(i) == len(at) and all(a in ("*", b) for a, b in zip(i, at, strict=True)) for i in ids):
+            return False
+        writes = [c for c in order if c.writes]
+        done = [self.contract.tools[k.tool] for k in self.z.kept] + [c.tool for c in writes if c.tool is not None]
+        return not (
+            any(b.kind == target.kind for b in self.z.bindings)
+            or any(t.kind == target.kind for c in writes for t in c.targets)
+            or any(s.tool == call.name and s.entity for s in self.z.effects)
+            or any(call.name in tool.undone_by for tool in done)
+        )
+
+    def may_be(self, call: N, kind: str) -> bool:
+        """It changes something of a kind, and nobody knows yet which."""
+        return call.writes and call.tool is not None and any(
+            t.kind == kind and call.hangs(t.id) for t in call.tool.target
+        )  # fmt: skip
 
     def choices(self) -> list[Any]:
         return [b for b in self.z.bindings if b.source != "task" and b.name]
@@ -464,7 +495,7 @@ class Naive:
         entity = record.entity
         needed = {r[1] for r in record.rule.fact.refs if r[0] == entity.kind and len(r) > 1}
         writes = [i for i, c in enumerate(order) if c.writes and entity in c.targets]
-        last = max(writes, default=-1)
+        last = max((i for i, c in enumerate(order) if i in writes or self.may_be(c, entity.kind)), default=-1)
         shown: dict[str, N] = {}
         for i, call in enumerate(order):
             if i < last or call.tool is None or call.hangs(*(t.id for t in call.tool.target)):
@@ -697,7 +728,7 @@ class Naive:
             assert not facts(slot.derive.term)
             nodes = [(i, c) for i, c in enumerate(order) if any(r["$from"] == c.id for r in refs(value))]
             if not nodes:
-                touched = any(c.writes and about in c.targets for c in order)
+                touched = any(self.touches(c, about) for c in order)
                 if not self.accepts(name, value) or touched:
                     yield "claim"
             for ref in refs(value) if nodes else ():
@@ -705,9 +736,12 @@ class Naive:
                 receipt = next((r for r in self.view.receipts if r.id == ref["$from"]), None)
                 tool = call.name if call else receipt.call.tool if receipt and receipt.call else ""
                 others = [t for t in call.targets if about and t.kind == about.kind] if call else []
-                void = any(c.writes and about in c.targets for c in order[at + 1 :])
+                void = any(self.touches(c, about) for c in order[at + 1 :])
                 if tool not in tools or (others and about not in others) or void:
                     yield "claim"
+
+    def touches(self, call: N, about: EntityRef | None) -> bool:
+        return call.writes and about is not None and (about in call.targets or self.may_be(call, about.kind))
 
 
 def _text(value: Any) -> str:

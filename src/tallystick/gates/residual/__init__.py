@@ -11,7 +11,8 @@ from tallystick.gates.residual.close import UnclosedError, close
 from tallystick.gates.residual.construct import construct, duty_id, not_open
 from tallystick.gates.residual.frontier import ErrorStreak, Explicit, Frontier, Spent, Supported, at_frontier
 from tallystick.gates.residual.ground import Grounded, ground
-from tallystick.gates.residual.live import bound_answer, bound_args, discharged, mismatch, superseded
+from tallystick.gates.residual.grounding import verified_entities
+from tallystick.gates.residual.live import bound_answer, bound_args, discharged, mismatch, superseded, unshown
 from tallystick.gates.residual.proposal import Proposal, Proposed, parse_proposal
 
 __all__ = [
@@ -37,4 +38,6 @@ __all__ = [
     "not_open",
     "parse_proposal",
     "superseded",
+    "unshown",
+    "verified_entities",
 ]

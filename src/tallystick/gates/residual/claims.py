@@ -66,15 +66,17 @@ class _Writes:
         self.calls = calls
         self.at = {call.id: at for at, call in enumerate(calls)}
         self.last: dict[EntityRef, int] = {}
+        self.last_of_kind: dict[str, int] = {}  # of writes to an entity that is not known yet
         self.anywhere = -1
         for at, call in enumerate(calls):
             if call.writes:
                 self.anywhere = at
                 self.last.update(dict.fromkeys(call.targets, at))
+                self.last_of_kind.update(dict.fromkeys(call.open_kinds, at))
 
     def after(self, at: int, refs: Sequence[EntityRef]) -> bool:
         """Return whether a write after position `at` addresses one of some entities."""
-        return any(self.last.get(ref, -1) > at for ref in refs)
+        return any(max(self.last.get(ref, -1), self.last_of_kind.get(ref.kind, -1)) > at for ref in refs)
 
 
 def _from_calls(view: View, contract: Contract, written: _Writes, slot: Slot, value: Any) -> Iterator[Reason]:

@@ -145,6 +145,8 @@ class _State:
 
     def see(self, call: Planned) -> None:
         """Note what a call leaves known of the entity: a write voids what was, its own answer speaks after it."""
+        if call.writes and self.entity.kind in call.open_kinds:
+            self.seen.clear()
         if call.writes and self.entity in call.targets:
             self.seen.clear()
             self.changed = self.changed or self.record.tool is None

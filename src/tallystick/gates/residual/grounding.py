@@ -1,7 +1,8 @@
 """(i) Allowed interfaces, arguments that fit, and a source for every one of them; a write says what it addresses.
 
 Which entity, which arguments that something owed or kept depends on, which effect class: of a write these are known
-before anything runs, or the write is not admitted. Everything else may be dynamic.
+before anything runs, or the write is not admitted. Everything else may be dynamic; so may an entity of which nothing is
+fixed and which a call before it returns, and one that a read before it is to show is asked for again when it has run.
 Source: residual completion, section 3.4, step 1 (i).
 """
 
@@ -11,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tallystick.contracts.arguments import validate_args
-from tallystick.contracts.types import Contract, Tool
+from tallystick.contracts.types import Contract, EntityExpr, Tool
 from tallystick.gates.residual.planned import Planned
 from tallystick.gates.residual.reasons import no
-from tallystick.gates.residual.refs import literals_in, names_in
+from tallystick.gates.residual.refs import literals_in, names_in, ref_of
 from tallystick.gates.residual.sources import Sources
 from tallystick.model.decision import Reason
 from tallystick.model.pointer import join
@@ -29,7 +30,8 @@ def grounding(contract: Contract, residual: Residual, sources: Sources, calls: S
     """Yield what of the calls is not allowed, does not fit, or comes from nowhere."""
     interfaces = frozenset(residual.interfaces)
     fixed = _Fixed(contract, residual)
-    verified = verified_entities(residual)
+    minted = _Minted(contract, residual, calls)
+    verified = set(verified_entities(residual))
     checked = _Checked()
     for call in calls:
         if call.tool is None or call.name not in interfaces:
@@ -41,11 +43,15 @@ def grounding(contract: Contract, residual: Residual, sources: Sources, calls: S
         yield from checked.misfits(call.tool, call)
         yield from _sourceless(sources, call.tool, call)
         if call.writes:
-            yield from fixed.unidentified(call.tool, call)
+            yield from fixed.unidentified(call.tool, call, minted)
             for ref in dict.fromkeys(call.targets):
                 if ref not in verified:
                     text = f"`{call.id}`: nothing has shown {ref}"
-                    yield no("grounding", text, f"a receipt or a confirmation of {ref}", call.id)
+                    wanted = f"a receipt or a confirmation of {ref}, or a read of it before this call"
+                    yield no("grounding", text, wanted, call.id)
+        elif call.effect == "read":  # it runs before; whether it really shows them is asked again before the write
+            kinds = {rule.kind for rule in call.tool.yields}
+            verified.update(ref for ref in call.targets if ref.kind in kinds)
 
 
 def verified_entities(residual: Residual) -> frozenset[EntityRef]:
@@ -91,12 +97,12 @@ class _Fixed:
             if binding.source != "task" and binding.name:
                 self._of_entity.setdefault((binding.kind, binding.id), set()).add(binding.name)
 
-    def unidentified(self, tool: Tool, call: Planned) -> Iterator[Reason]:
+    def unidentified(self, tool: Tool, call: Planned, minted: _Minted) -> Iterator[Reason]:
         """What decides which effect it is has to be known now: nobody can compare what is not."""
         if not call.dynamic:
             return
         exprs = [condition for condition, _ in tool.effect_cases]
-        exprs.extend(entity.id for entity in tool.target)
+        exprs.extend(entity.id for entity in tool.target if not minted.names(tool, call, entity))
         exprs.extend(rule.per[tool.name] for rule in self._contract.exclusive if tool.name in rule.per)
         named = [self._of_tool.get(tool.name), *(self._of_entity.get(ref) for ref in (("", ""), *call.targets))]
         if tool.batch is not None:
@@ -105,6 +111,44 @@ class _Fixed:
             hangs = ", ".join(sorted(call.dynamic))
             text = f"`{call.id}`: which effect it is hangs on {hangs}, known only when it runs"
             yield no("grounding", text, "a value known now", call.id)
+
+
+class _Minted:
+    """Which entities a write may address by an id that a call before it will return.
+
+    The id is what that call's `yields` say is one; and which entity of that kind it is decides nothing: the contract
+    fixes none, no other write of the remainder names one, and the write can undo nothing.
+    """
+
+    def __init__(self, contract: Contract, residual: Residual, calls: Sequence[Planned]) -> None:
+        self._calls = {call.id: call for call in calls}
+        self._for_some = {entry.tool for entry in residual.effects if entry.entity}
+        self._fixed = {b.kind for b in residual.bindings if b.kind}
+        self._addressed = {ref.kind for call in calls if call.writes for ref in call.targets}
+        done = {*(kept.tool for kept in residual.kept), *(call.name for call in calls if call.writes)}
+        self._undoing = {n for name in done if name in contract.tools for n in contract.tools[name].undone_by}
+
+    def names(self, tool: Tool, call: Planned, expr: EntityExpr) -> bool:
+        """Return whether a target that is not known yet may be left to the call that returns its id."""
+        if expr.each or len(expr.id.refs) != 1 or expr.id.source != ".".join(expr.id.refs[0]):
+            return False
+        ref = ref_of(call.written.get(expr.id.refs[0][-1]))
+        source = self._calls.get(ref.source) if ref is not None else None
+        if ref is None or source is None or source.tool is None:
+            return False
+        if tool.name in self._for_some or tool.name in self._undoing or expr.kind in self._fixed | self._addressed:
+            return False
+        return any(
+            rule.kind == expr.kind and rule.id is not None and _is_at(ref.tokens, (*rule.at, *rule.id))
+            for rule in source.tool.yields
+        )
+
+
+def _is_at(tokens: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether a pointer is one of those a pattern stands for; `*` is any item."""
+    return len(tokens) == len(pattern) and all(
+        p == t or (p == "*" and t.isdecimal()) for t, p in zip(tokens, pattern, strict=True)
+    )
 
 
 class _Checked:

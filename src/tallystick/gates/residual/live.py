@@ -8,7 +8,7 @@ Source: residual completion, section 3.4, steps 2 and 3, equation 5.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from tallystick.gates.owed import holds_now
 from tallystick.gates.residual.construct import duty_id
 from tallystick.gates.residual.ground import newest_choices, task_inputs
 from tallystick.gates.residual.reasons import no
-from tallystick.gates.residual.refs import TASK, Ref, plain
+from tallystick.gates.residual.refs import TASK, Ref, plain, refs_in
 from tallystick.gates.stage import END_OF_TIME
 from tallystick.gates.undone import WITHDRAWN
 from tallystick.model import jsontext
@@ -28,7 +28,8 @@ from tallystick.model.pointer import MISSING, resolve, split
 from tallystick.model.residual import Graph, Node, Owed, Residual
 from tallystick.model.values import EntityRef, same
 from tallystick.model.values import plain as digits
-from tallystick.view import CallRecord, ReceiptRecord, View
+from tallystick.view import CallRecord, ReceiptRecord, View, targets_of
+from tallystick.view.keys import entity_of, typed_args
 from tallystick.view.records import TakeoverRecord
 
 _ANSWER: Final = "the answer"
@@ -130,7 +131,8 @@ def _effects(view: View, residual: Residual, node: Node, call: CallRecord) -> Re
     again = next((e.key for e in done if e.key in kept), None)
     if again is not None:
         return _unmatched(f"call {call.id} repeated an effect that is kept", node)
-    if [[ref.kind, ref.id] for ref in call.targets] != node.entities:
+    addressed = [[ref.kind, ref.id] for ref in call.targets]
+    if addressed != node.entities and not (_is_dynamic(residual, node) and all(e in addressed for e in node.entities)):
         return _unmatched(f"call {call.id} addressed other entities than the node", node)
     for name in node.covers:
         owed = view.obligations.get(name)
@@ -165,6 +167,38 @@ def superseded(view: View, residual: Residual) -> Reason | None:
 
 def _value(text: str) -> Any:
     return jsontext.loads(text) if text else None
+
+
+def _is_dynamic(residual: Residual, node: Node) -> bool:
+    known = {TASK, *(entry.receipt for entry in residual.receipts)}
+    return any(ref.source not in known for _, ref in refs_in(jsontext.loads(node.args)))
+
+
+def unshown(
+    view: View, contract: Contract, verified: Collection[EntityRef], node: Node, args: Mapping[str, Any]
+) -> Reason | None:
+    """Return which entity a write is about to address that nothing live has shown, or None.
+
+    Args:
+        view: the run's record.
+        contract: what it is judged by.
+        verified: the entities the frozen contract knows: `verified_entities`.
+        node: the write.
+        args: its arguments, with live values.
+    """
+    tool = contract.tools.get(node.tool)
+    if tool is None:
+        return None  # the act gate refuses it
+    bound = {name for name, value in jsontext.loads(node.args).items() if any(True for _ in refs_in(value))}
+    env = {"args": {**args, **typed_args(tool, args)}}
+    for expr in tool.target:
+        if any(r[0] == "args" and r[1:2] and r[1] in bound for r in expr.id.refs) and not entity_of(expr, env):
+            text = f"nothing live says which {expr.kind} {node.tool} is for"
+            return no("grounding", text, f"a live receipt with the id of one {expr.kind}", node.id)
+    for ref in targets_of(tool, args):
+        if ref not in verified and ref.id not in view.index.kinds.get(ref.kind, {}):
+            return no("grounding", f"nothing has shown {ref}", f"a live receipt of {ref}", node.id)
+    return None
 
 
 def _unmatched(message: str, node: Node) -> Reason:

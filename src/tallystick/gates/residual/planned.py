@@ -56,6 +56,12 @@ class Planned:
             for ref in e.refs
         )
 
+    @property
+    def open_kinds(self) -> frozenset[str]:
+        """Kinds of entities it addresses although nobody knows yet which."""
+        exprs = self.tool.target if self.tool is not None and self.dynamic else ()
+        return frozenset(expr.kind for expr in exprs if self.hangs_on(expr.id))
+
     def effects(self) -> list[EffectRecord]:
         """Return the effects it would have, done, as the view would record them: one, or one per batch item."""
         if not self.writes:
