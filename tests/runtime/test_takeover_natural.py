@@ -84,6 +84,7 @@ class World:
     def __init__(self) -> None:
         self.done: list[tuple[Any, ...]] = []
         self.status = "open"
+        self.status_of: Callable[[], str] = lambda: self.status
         self.ticket: Any = "T-1"
         self.customer: Callable[[str], Mapping[str, Any]] = lambda name: {"id": name, "email": "c@x.org"}
 
@@ -104,7 +105,8 @@ class World:
 
         return {
             "get_order": lambda order_id: {
-                "id": order_id, "status": self.status, "total": "42.00", "customer": "C-1"},
+                "id": order_id, "status": self.status if order_id == "O-1" else self.status_of(), "total": "42.00",
+                "customer": "C-1"},
             "get_customer": self._customer,
             "find_customers": lambda email: {"found": [{"id": "C-1", "email": email}]},
             "refund": lambda order_id, amount: did("refund", order_id, status="refunded"),
@@ -238,3 +240,40 @@ def test_a_second_effect_of_a_tool_is_not_left_to_an_id_made_on_the_way() -> Non
     owes = f"{TICKET[:-1]}, {more}"
     taken, _ = finished(owes, [OPEN, CLOSE], world=world, prefix=before)
     assert (taken.reason, taken.writes) == ("takeover.attempts", 0)
+
+
+def test_a_discharge_taken_back_before_anything_was_written_ends_the_tenure() -> None:
+    """A state that held is open again: nothing that follows under this contract could complete it."""
+    world = World()
+    shown = iter(["closed", "open"])
+    world.status_of = lambda: next(shown)
+    look = do("get_order", order_id="O-2")
+    owes = "[{id: shut, fact: order.status == 'closed', for: order('O-2')}, {id: told, by: notify}]"
+    taken, run = finished(owes, [look, look, KNOWN, TELL], world=world)
+    assert (taken.status, taken.reason, taken.writes) == ("bottom", "takeover.invalidated", 0), str(taken)
+    assert [list(step.invalidated) for step in taken.steps] == [[], ["shut"]]
+    assert (world.done, run.status) == ([], None)
+
+
+def test_a_hundred_steps_say_what_is_discharged_and_recheck() -> None:
+    """Each step is judged by the step before it alone."""
+    text = """
+contract: many/1
+entities: {order: {id: id}}
+tools:
+  get: {effect: read, args: {id: id}, target: order(args.id), yields: {order: {id: /id}}}
+  ship: {effect: write, args: {id: id}, target: order(args.id), ok: result.ok == true}
+task:
+  inputs: {orders: list(id)}
+  owes: [{id: shipped, by: ship, each: orders, for: order(item)}]
+"""
+    names = [f"O-{n}" for n in range(100)]
+    tools = {"get": lambda id: {"id": id}, "ship": lambda id: {"ok": True}}  # noqa: A006 - the contract's name
+    run = Guard(parse(text), tools=tools).run({"bindings": {"orders": names}}, run_id="r")
+    run.call("get", {"id": "O-0"})
+    run.confirm("order", "O-0")
+    calls = [{"id": f"n{at}", "tool": "ship", "args": {"id": name}} for at, name in enumerate(names)]
+    taken = run.take_over(ScriptedSuccessor([{"calls": calls}]))
+    assert (taken.complete, taken.writes, len(taken.discharged)) == (True, 100, 100)
+    assert [len(step.discharged) for step in taken.steps] == list(range(1, 101))
+    assert recheck(run._journal.store.events("r")).reproduces

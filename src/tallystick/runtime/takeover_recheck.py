@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from tallystick.contracts.types import Contract
@@ -52,6 +53,10 @@ _ENDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Why a tenure is over → the code its last step then has."""
 
+# Each step asks for both anew: read once while a tenure is rechecked, and nobody changes what was read.
+_residual = lru_cache(maxsize=2)(residual_of)
+_graph = lru_cache(maxsize=2)(graph_of)
+
 
 def again(view: View, contract: Contract, body: Body) -> Iterator[Found]:
     """Yield what of a recorded part of a tenure does not follow from the events before it; nothing where all does.
@@ -66,7 +71,7 @@ def again(view: View, contract: Contract, body: Body) -> Iterator[Found]:
     if record is None or record.ended is not None:
         yield body.tenure, "", "there is no such tenure, or it was over"
         return
-    residual = residual_of(record.frozen.residual)
+    residual = _residual(record.frozen.residual)
     if isinstance(body, ResidualJudged):
         yield from _judged(view, contract, residual, record, body)
     elif isinstance(body, ResidualStep):
@@ -230,9 +235,11 @@ def intent_again(view: View, contract: Contract, body: Intent, args: Mapping[str
     stepped = {step.call for step in record.steps}
     for call in reversed(view.calls.values()):
         if call.seq < record.seq:
-            break
-        if call.effect == "write" and call.outcome != "not_started" and call.id not in stepped:
-            yield body.tool, call.id, "another write of the tenure was not over"
+            return
+        if call.effect == "write" and call.outcome != "not_started":  # the newest: those before were asked about then
+            if call.id not in stepped:
+                yield body.tool, call.id, "another write of the tenure was not over"
+            return
 
 
 def admitted(record: TakeoverRecord) -> Graph | None:
@@ -244,7 +251,7 @@ def admitted(record: TakeoverRecord) -> Graph | None:
     newest = record.judged[-1] if record.judged else None
     if newest is None or decision_of(newest.decision).verdict is not Verdict.ADMIT or not newest.graph:
         return None
-    return graph_of(newest.graph)
+    return _graph(newest.graph)
 
 
 def current_steps(record: TakeoverRecord) -> list[ResidualStep]:
