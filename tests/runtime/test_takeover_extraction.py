@@ -171,3 +171,11 @@ def test_intents_are_met_one_by_one(run: Run, tmp_path: Path) -> None:
     asked = [intended(given, "x") for given in (*CANCEL, *CANCEL)]
     assert [dict(o.args)["order"] for o in owed_by(run.view, CONTRACT, asked)] == ['"O-2"', '"O-1"', '"O-2"']
     assert INVOICE not in extraction_prompt(run.view, CONTRACT)
+
+
+@pytest.mark.parametrize("name", ["x\ud800", 5])
+def test_an_obligation_that_cannot_be_recorded_means_that_none_is(run: Run, name: Any) -> None:
+    good = Obliged(id="left", text="", tool="cancel", args=[["order", '"O-2"']], entity=["order", "O-2"])
+    bad = Obliged(id=name, text="", tool="note", args=[], entity=["order", "O-2"])
+    taken = run.take_over(lambda brief: None, extract=lambda view, contract: [good, bad])
+    assert (taken.reason, dict(run.view.obligations)) == ("takeover.extraction", {})

@@ -253,3 +253,34 @@ def test_a_rejected_remainder_asks_nobody_to_approve_anything(tmp_path: Path) ->
     other = {"id": "pay", "tool": "pay_out", "args": {"claim": "C-2"}}
     assert run.take_over(ScriptedSuccessor([{"calls": [other]}]), attempts=1).reason == "takeover.attempts"
     assert run.pending() == ()
+
+
+# ------------------------------------------------------------------ what is handed in
+
+
+class Raising(Mapping[str, Any]):
+    """A mapping whose own code fails."""
+
+    def __getitem__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("no names")
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_a_proposal_whose_own_code_fails_is_no_proposal(tmp_path: Path) -> None:
+    with frontier(tmp_path) as (run, _, receipt):
+        taken = run.take_over(ScriptedSuccessor([Raising(), rest(receipt)]), attempts=2)
+        assert taken.complete
+        assert [decision.codes for decision in taken.decisions] == [("residual.malformed",), ()]
+    assert rechecked(run).reproduces
+
+
+def test_whoever_declines_after_a_rejection_is_told_what_was_rejected_too(tmp_path: Path) -> None:
+    with frontier(tmp_path) as (run, _, _receipt):
+        taken = run.take_over(ScriptedSuccessor([{"calls": []}]), attempts=2)
+        assert taken.reason == "takeover.declined"
+        assert [reason.code for reason in taken.reasons][:2] == ["takeover.declined", "residual.coverage"]

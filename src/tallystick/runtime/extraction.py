@@ -12,12 +12,15 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+import msgspec
+
 from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError
 from tallystick.gates.residual import Grounded, ground
 from tallystick.gates.residual.refs import scalars
 from tallystick.gates.residual.sources import Sources
 from tallystick.model import jsontext
+from tallystick.model.canonical import canonical
 from tallystick.model.decision import Reason
 from tallystick.model.events import Obliged
 from tallystick.model.pointer import split
@@ -236,6 +239,11 @@ def extracted_problems(view: View, contract: Contract, found: object) -> tuple[R
     for body in bodies:
         if not isinstance(body, Obliged):
             reasons.append(_problem(f"a {type(body).__name__} is no obligation", ""))
+            continue
+        try:
+            canonical(msgspec.to_builtins(msgspec.convert(msgspec.to_builtins(body), Obliged)))
+        except (InputError, msgspec.ValidationError, ValueError, TypeError, RecursionError) as bad:
+            reasons.append(_problem(f"an obligation that cannot be recorded: {type(bad).__name__}", ""))
             continue
         reasons.extend(_problems(contract, grounded, known, body, taken))
         taken.add(body.id)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from tallystick.errors import InputError, LedgerError
+from tallystick.errors import LedgerError
 from tallystick.gates.residual import Supported, at_frontier, construct, may_take_over, not_open
 from tallystick.gates.residual.proposal import MAX_BYTES
 from tallystick.model.decision import Decision, Reason, Verdict
@@ -137,7 +137,7 @@ class Tenancy:
                 return (yield from self._ended(FAILED, (reason,), ran.error))
             if ran.value is None:
                 declined = Reason(code=DECLINED, message="the successor handed in no proposal", reverses="another one")
-                return (yield from self._ended(DECLINED, (declined,)))
+                return (yield from self._ended(DECLINED, (declined, *feedback)))
             tried = tuple(replica.calls) if replica is not None else ()
             early, decision, graph = yield Write(partial(self._judge, attempt, ran.value, tried))
             if early is not None:
@@ -242,7 +242,7 @@ class Tenancy:
         journal = self._journal
         try:
             raw = proposal_bytes(given)
-        except InputError:
+        except Exception:  # noqa: BLE001 - a mapping's own code; what cannot be read is no proposal
             raw = b""
         # What is no proposal, or longer than any that is read, is judged and recorded as an empty one.
         kept = self._vault.take_proposal(raw if len(raw) <= MAX_BYTES else b"")
