@@ -38,7 +38,7 @@ def test_each_event_of_a_tenure_is_one_sentence_with_its_reasons(tmp_path: Path)
         "tenure t1: send (call c3) failed, residual.unmatched",
         "tenure t1 over: bottom (takeover.mismatch), changes dispatched: 1",
         "tenure t2, proposal 1, graph",
-        "1 calls tried on a replica: refuse",
+        "1 call tried on a replica: refuse",
         "residual.coverage `delivered` is not covered",
         "tenure t2, proposal 2, graph",
         "discharged: delivered",

@@ -90,7 +90,8 @@ def _sentence(body: ev.AnyBody, tools: Mapping[str, str]) -> tuple[str, tuple[Re
     if isinstance(body, ev.ResidualJudged):
         decision = decision_of(body.decision)
         graph = f", graph {body.graph_sha256[:12]}" if body.graph else ", which closes to no graph"
-        tried = f", {len(body.replica)} calls tried on a replica" if body.replica else ""
+        calls = "1 call" if len(body.replica) == 1 else f"{len(body.replica)} calls"
+        tried = f", {calls} tried on a replica" if body.replica else ""
         return f"tenure {body.tenure}, proposal {body.attempt}{graph}{tried}: {decision.verdict}", decision.reasons
     return _plain_sentence(body, tools), ()
 
