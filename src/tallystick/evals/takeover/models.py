@@ -25,6 +25,10 @@ from tallystick.view import View
 
 TURNS: Final = 10
 """Most requests to a model in one go."""
+STEP_TOKENS: Final = 96
+"""Longest step under a schema."""
+STUCK: Final = 2
+"""Steps in a row that repeat the one before or do not end, after which a small model has left."""
 FINISH: Final[Mapping[str, Any]] = {
     "name": "finish",
     "description": "Say that the task is finished.",
@@ -155,9 +159,13 @@ class Model:
             f"- {f['name']}({', '.join(f['parameters'].get('properties', {}))}): {f['description']}" for f in functions
         )
         messages[0]["content"] += "\nThe tools:\n" + listed
+        last, stuck = "", 0
         for _ in range(TURNS):
-            said = self._ask(messages, (), {"response_format": _one_of(functions)})
-            if said.failure == CONTEXT_FULL:
+            said = self._ask(messages, (), {"response_format": _one_of(functions), "max_tokens": STEP_TOKENS})
+            # At temperature 0 a step that is said again, or that never ends, will be for ever.
+            stuck = stuck + 1 if said.text == last or said.cut else 0
+            last = said.text
+            if said.failure == CONTEXT_FULL or stuck >= STUCK:
                 return
             try:
                 step = jsontext.loads(said.text)
