@@ -64,6 +64,7 @@ tools:
     target: order(args.order_id)
     ok: result.status == "cancelled" || result.status == "preview"
     requires: [{{id: shown, previewed: [order_id]}}]
+  sweep: {{effect: write, ok: result.ok == true}}
   set_status:
     effect: write
     args: {{order_id: id, status: string}}
@@ -114,6 +115,7 @@ class World:
             "open_ticket": lambda order_id: did("open", order_id, id=self.ticket, status="open"),
             "close_ticket": lambda ticket_id: did("close", ticket_id, status="closed"),
             "cancel": cancel,
+            "sweep": lambda: did("sweep", ok=True),
             "set_status": set_status,
         }  # fmt: skip
 
@@ -226,6 +228,20 @@ def test_an_id_made_on_the_way_does_not_open_a_way_to_undo_it() -> None:
     world = World()
     taken, _ = finished(TICKET, [OPEN, CLOSE], world=world, undone="undone_by: close_ticket")
     assert (taken.reason, taken.writes, world.done) == ("takeover.attempts", 0, [])
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_call_that_names_nothing_may_undo_anything(before: bool) -> None:
+    """`sweep` undoes a ticket that was opened, and says nothing of which."""
+    world = World()
+    sweep = do("sweep")
+    taken, _ = finished(
+        TOLD, [sweep, KNOWN, TELL] if before else [OPEN, sweep, KNOWN, TELL], world=world, undone="undone_by: sweep",
+        prefix=lambda run: run.call("open_ticket", {"order_id": "O-1"}) if before else None,
+        allow=["open_ticket", "sweep"],
+    )  # fmt: skip
+    assert (taken.reason, taken.writes) == ("takeover.attempts", 0)
+    assert {reason.code for reason in taken.reasons} == {"residual.effect"}
 
 
 def test_a_second_effect_of_a_tool_is_not_left_to_an_id_made_on_the_way() -> None:

@@ -555,12 +555,13 @@ class Naive:
                         yield "effect"
             for k in self.z.kept:
                 kept = self.contract.tools.get(k.tool)
-                about = not k.entities or any([*ref] in k.entities for ref in call.targets)
+                about = not k.entities or not call.targets or any([*ref] in k.entities for ref in call.targets)
                 if kept is not None and call.name in kept.undone_by and about:
                     yield "effect"
             for other in before:
                 assert other.tool is not None
-                if call.name in other.tool.undone_by and (not other.targets or set(other.targets) & set(call.targets)):
+                about = not other.targets or not call.targets or bool(set(other.targets) & set(call.targets))
+                if call.name in other.tool.undone_by and about:
                     yield "effect"
             told = dict(exclusion_values(self.contract, call.name, call.known))
             if any(call.name in x.tools and x.id not in told for x in self.contract.exclusive):

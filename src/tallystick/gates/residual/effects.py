@@ -108,18 +108,20 @@ def _agrees(tool: Tool, name: str, given: Any, chosen: str) -> bool:
 
 
 class _Undoing:
-    """What a later success of a tool unmakes: see `View.undone`."""
+    """What a later success of a tool unmakes: see `View.undone`. Of a call that names nothing, nobody knows what."""
 
     def __init__(self, contract: Contract, residual: Residual) -> None:
         self._tools = contract.tools
         self._about: dict[tuple[str, EntityRef], str] = {}  # undoing tool, entity → what it would unmake
         self._of_nothing: dict[str, str] = {}  # the same, of what addresses no entity
+        self._of_any: dict[str, str] = {}  # the same, of anything
         for kept in residual.kept:
             self._add(kept.tool, tuple(EntityRef(*pair) for pair in kept.entities), f"call {kept.call}, which is kept")
 
     def _add(self, tool: str, targets: Sequence[EntityRef], what: str) -> None:
         known = self._tools.get(tool)
         for name in known.undone_by if known is not None else ():
+            self._of_any.setdefault(name, what)
             if not targets:
                 self._of_nothing.setdefault(name, what)
             for ref in targets:
@@ -127,7 +129,7 @@ class _Undoing:
 
     def by(self, call: Planned) -> Iterator[Reason]:
         """Yield what a call would undo, of what is kept and of what the remainder did before it."""
-        undone = self._of_nothing.get(call.name)
+        undone = (self._of_nothing if call.targets else self._of_any).get(call.name)
         undone = undone or next((w for ref in call.targets if (w := self._about.get((call.name, ref)))), None)
         if undone is not None:
             text = f"`{call.id}`: {call.name} would undo {undone}"
