@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tallystick import deepcopy_replica, sqlite_replica
 from tallystick.errors import InputError
 from tallystick.gates.residual import Supported
 from tallystick.runtime.extraction import ModelExtractor
@@ -74,3 +75,9 @@ def test_the_prompt_says_which_values_may_be_worded_and_shows_choices_as_values(
     assert "Only these are yours to word: `file` of send_receipt." in seen[0]
     assert "yours to word" not in seen[1]
     assert all('\\"' not in line for line in seen[0].split("Fixed choices")[1].split("\n\n")[0].splitlines())
+
+
+@pytest.mark.parametrize("made", [deepcopy_replica, sqlite_replica])
+def test_tools_of_the_live_world_make_no_replica(made: Any) -> None:
+    with pytest.raises(InputError, match="live world"):
+        made("shop.db", {"pay": print})

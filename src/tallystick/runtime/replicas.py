@@ -45,7 +45,11 @@ def deepcopy_replica(env: E, tools: Callable[[E], Tools]) -> Fork:
     Args:
         env: the live environment.
         tools: gives the tools that act on an environment.
+
+    Raises:
+        InputError: `tools` is no function.
     """
+    _a_function(tools, "the environment's copy")
 
     @contextlib.contextmanager
     def fork() -> Iterator[Tools]:
@@ -68,7 +72,11 @@ def sqlite_replica(path: str | os.PathLike[str], tools: Callable[[Path], Tools])
     Args:
         path: the live file.
         tools: gives the tools that act on a file.
+
+    Raises:
+        InputError: `tools` is no function.
     """
+    _a_function(tools, "the copy's path")
 
     @contextlib.contextmanager
     def fork() -> Iterator[Tools]:
@@ -81,6 +89,14 @@ def sqlite_replica(path: str | os.PathLike[str], tools: Callable[[Path], Tools])
             shutil.rmtree(folder, ignore_errors=True)
 
     return fork
+
+
+def _a_function(tools: object, of: str) -> None:
+    if not callable(tools):
+        raise InputError(
+            f"a {type(tools).__name__} would act on the live world", where="tools",
+            fix=f"a function that takes {of} and returns tools that act on it",
+        )  # fmt: skip
 
 
 def _backup(live: Path, mine: Path) -> None:
