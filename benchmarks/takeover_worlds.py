@@ -60,6 +60,8 @@ def main() -> None:
         for more, bad in pool.imap_unordered(part, parts):
             counts.update(more)
             wrong.extend(bad)
+            for text in bad:
+                print(f"\r{text}", file=sys.stderr)
             print(f"\r{counts['worlds']} worlds, {len(wrong)} wrong", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     seconds = round(time.perf_counter() - began, 1)

@@ -70,7 +70,7 @@ def may_take_over(
     except UnclosedError as unclosed:
         reasons = [*stale, *unclosed.reasons]
     except InputError as bad:
-        reasons = [no("malformed", str(bad), bad.fix or "a proposal of the published form", bad.where or "")]
+        reasons = [no("residual.malformed", str(bad), bad.fix or "a proposal of the published form", bad.where or "")]
     except TallystickError as bad:
         reasons = [_failed(f"the proposal could not be judged: {bad.message}")]
     except Exception as bad:  # noqa: BLE001 - fail closed: our own fault means nothing runs
@@ -97,15 +97,17 @@ def _stale(view: View, residual: Residual) -> Iterator[Reason]:
         yield Reason(code="run.closed", message=f"the run has ended: {view.ended.status}", reverses="a new run")
     foreign = residual.run != view.run or view.digest_at(residual.upto) != residual.head
     if foreign or (tenure is not None and tenure.frozen.residual_sha256 != residual.sha256):
-        yield no("foreign", "this is not the contract frozen for this tenure", "a proposal for the frozen contract")
+        yield no(
+            "residual.foreign", "this is not the contract frozen for this tenure", "a proposal for the frozen contract"
+        )
     later = (c for c in reversed(view.calls.values()) if c.seq > residual.upto and c.outcome != "not_started")
     since = next((c for c in later if c.effect == "write"), None)
     if since is not None:
         text = f"call {since.id} of {since.tool} came after the contract was frozen"
-        yield no("stale", text, "a fresh contract of the state reached", since.id)
+        yield no("residual.stale", text, "a fresh contract of the state reached", since.id)
     for call in view.doubts.values():
         text = f"whether call {call.id} of {call.tool} took effect is in doubt"
-        yield no("doubt", text, f"call {call.id} settled by a status query or by a person", call.id)
+        yield no("residual.doubt", text, f"call {call.id} settled by a status query or by a person", call.id)
     otherwise = superseded(view, residual)
     if otherwise is not None:
         yield otherwise
@@ -137,12 +139,12 @@ def _covered(residual: Residual, written: Proposal, found: Coverage) -> Iterator
         if owed.id not in found.covered:
             text = f"`{owed.id}` is not covered" + (f": {owed.text}" if owed.text else "")
             wanted = f"a call of {' or '.join(owed.tools)} for it" if owed.tools else "a call that shows that it holds"
-            yield no("coverage", text, wanted, owed.id)
+            yield no("residual.coverage", text, wanted, owed.id)
     for node, duty in found.unmet:
         text = f"`{node}` brings about `{duty.id}`, which no call after it discharges"
-        yield no("coverage", text, f"a call of {' or '.join(duty.owes)} after it", node)
+        yield no("residual.coverage", text, f"a call of {' or '.join(duty.owes)} after it", node)
     for call in written.calls:
         for name in call.covers:
             if name not in found.by_node.get(call.id, ()):
                 text = f"`{call.id}` is said to cover `{name}`, and its effect does not"
-                yield no("coverage", text, "no declaration, or a call whose effect does", call.id)
+                yield no("residual.coverage", text, "no declaration, or a call whose effect does", call.id)

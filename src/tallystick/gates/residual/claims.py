@@ -46,17 +46,17 @@ def claims(
         slot = slots.get(name)
         if slot is None:
             known = ", ".join(slots) or "no slots"
-            yield no("claim", f"the contract asks for no `{name}`", f"one of: {known}", name)
+            yield no("residual.claim", f"the contract asks for no `{name}`", f"one of: {known}", name)
         elif any(ref.source in written.at for _, ref in refs_in(value)):
             yield from _from_calls(view, contract, written, slot, value)
         else:
             yield from _as_recorded(view, contract, sources, written, slot, value)
     for slot in contract.answer:
         if slot.required and view.task.need_answer and slot.name not in stated:
-            yield no("claim", f"the answer slot `{slot.name}` is not claimed", _derived(slot), slot.name)
+            yield no("residual.claim", f"the answer slot `{slot.name}` is not claimed", _derived(slot), slot.name)
     for name in _SLOT.findall(graph.terminal.text):
         if name in slots and name not in stated:
-            yield no("claim", f"the text shows `{name}`, which is not claimed", f"a claim for `{name}`", name)
+            yield no("residual.claim", f"the text shows `{name}`, which is not claimed", f"a claim for `{name}`", name)
 
 
 class _Writes:
@@ -87,17 +87,25 @@ def _from_calls(view: View, contract: Contract, written: _Writes, slot: Slot, va
         receipt = view.index.receipt_by_id.get(ref.source)
         tool = call.name if call is not None else receipt.call.tool if receipt is not None and receipt.call else ""
         if not _speaks(contract, slot, tool):
-            yield no("claim", f"`{slot.name}` is not derived from what `{ref.source}` says", _derived(slot), slot.name)
+            yield no(
+                "residual.claim",
+                f"`{slot.name}` is not derived from what `{ref.source}` says",
+                _derived(slot),
+                slot.name,
+            )
             continue
         subjects = [about] if about is not None else list(call.targets if call is not None else ())
         if about is not None and call is not None and _of_another(call, about):
-            yield no("claim", f"`{ref.source}` does not speak of {about}", f"a call about {about}", slot.name)
+            yield no("residual.claim", f"`{ref.source}` does not speak of {about}", f"a call about {about}", slot.name)
         void = written.after(at if at is not None else -1, subjects)
         if call is not None and not call.writes and not subjects:
             void = written.anywhere > written.at[call.id]  # nobody can say what a read of everything is about
         if void:
             yield no(
-                "claim", f"a later write makes void what `{ref.source}` says", "a read after the last write", slot.name
+                "residual.claim",
+                f"a later write makes void what `{ref.source}` says",
+                "a read after the last write",
+                slot.name,
             )
 
 
@@ -108,7 +116,12 @@ def _as_recorded(
     decision = may_claim(view, contract, Claim(slot=slot.name, field=slot.name, value=plain(value, sources.says)))
     if decision.verdict is not Verdict.ACCEPT:
         codes = ", ".join(dict.fromkeys(decision.codes))
-        yield no("claim", f"nothing recorded supports the value of `{slot.name}` ({codes})", _derived(slot), slot.name)
+        yield no(
+            "residual.claim",
+            f"nothing recorded supports the value of `{slot.name}` ({codes})",
+            _derived(slot),
+            slot.name,
+        )
         return
     about = scope_of_slot(view, slot)[0]
     if about is not None:
@@ -120,7 +133,7 @@ def _as_recorded(
         void = void or (written.anywhere >= 0 and any(c.effect != "write" and not c.targets for c in used))
     if void:
         text = f"a write of the remainder makes void what `{slot.name}` rests on"
-        yield no("claim", text, "a reference to a read after the last write", slot.name)
+        yield no("residual.claim", text, "a reference to a read after the last write", slot.name)
 
 
 def _of_another(call: Planned, about: EntityRef) -> bool:

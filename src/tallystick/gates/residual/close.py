@@ -65,7 +65,7 @@ def close(
     reasons = [*_names(sources, proposal, replica), *_references(sources, proposal, replica)]
     order = _ordered(proposal)
     if order is None:
-        reasons.append(no("dependency", "the calls wait for each other in a circle", "an order that exists"))
+        reasons.append(no("residual.dependency", "the calls wait for each other in a circle", "an order that exists"))
     if reasons or order is None:
         raise UnclosedError(reasons)
     args, claims = rebound(view, contract, sources, proposal, replica)
@@ -113,14 +113,21 @@ def _names(sources: Sources, proposal: Proposal, replica: Sequence[ReplicaCall])
     seen: set[str] = set()
     for call in proposal.calls:
         if call.id in seen:
-            yield no("dependency", f"two calls are named `{call.id}`", "a name of its own for each call", call.id)
+            yield no(
+                "residual.dependency", f"two calls are named `{call.id}`", "a name of its own for each call", call.id
+            )
         elif call.id == TASK or call.id in tried or sources.has_receipt(call.id):
-            yield no("dependency", f"`{call.id}` is the name of something else", "another name for the call", call.id)
+            yield no(
+                "residual.dependency",
+                f"`{call.id}` is the name of something else",
+                "another name for the call",
+                call.id,
+            )
         seen.add(call.id)
     for call in proposal.calls:
         for name in call.after:
             if name not in seen:
-                yield no("dependency", f"`{call.id}` follows `{name}`, which is no call of the proposal",
+                yield no("residual.dependency", f"`{call.id}` follows `{name}`, which is no call of the proposal",
                           "ids of calls of the proposal", call.id)  # fmt: skip
 
 
@@ -131,11 +138,11 @@ def _references(sources: Sources, proposal: Proposal, replica: Sequence[ReplicaC
     before: set[str] = set()
     for call in proposal.calls:
         for _, ref in refs_in(call.args):
-            yield from _reference(sources, ref, before, every, tried, call.id, "grounding")
+            yield from _reference(sources, ref, before, every, tried, call.id, "residual.grounding")
         before.add(call.id)
     for slot, value in proposal.claims.items():
         for _, ref in refs_in(value):
-            yield from _reference(sources, ref, before, every, tried, slot, "claim")
+            yield from _reference(sources, ref, before, every, tried, slot, "residual.claim")
 
 
 def _reference(
@@ -145,7 +152,7 @@ def _reference(
         return
     if ref.source in every:
         text = f"`{where}` takes a value from `{ref.source}`, which does not come before it"
-        yield no("dependency", text, "a call listed before it", where)
+        yield no("residual.dependency", text, "a call listed before it", where)
     elif ref.source in tried:
         text = f"`{where}` rests on `{ref.source}`, which happened on a replica: it shows nothing live"
         yield no(code, text, "the call of the proposal whose live receipt will say it", where)

@@ -103,10 +103,10 @@ def _construct(
     records, duties = open_obligations(view), tuple(open_duties(view, contract, now))
     owed = [*(_owed(view, o, extracted) for o in records), *(_duty(contract, d) for d in duties)]
     if not owed:
-        reasons.append(no("nothing_open", "nothing is owed any more", "an obligation that is open"))
+        reasons.append(no("residual.nothing_open", "nothing is owed any more", "an obligation that is open"))
     if not grounded.fixed:
         text = "no effect, choice of the user or verified entity is fixed: there is nothing to take over"
-        reasons.append(no("nothing_fixed", text, "a receipt-backed effect, or a choice recorded by the host"))
+        reasons.append(no("residual.nothing_fixed", text, "a receipt-backed effect, or a choice recorded by the host"))
     effects = [e for o in owed for e in _admissible(contract, grounded, o)]
     for o in owed:
         reasons.extend(_supported(contract, o, effects))
@@ -149,11 +149,11 @@ def not_open(view: View) -> Iterator[Reason]:
         yield Reason(code="run.closed", message=f"the run has ended: {view.ended.status}", reverses="a new run")
     if view.tenure is not None:
         text = f"tenure {view.tenure.frozen.tenure} of `{view.tenure.frozen.to}` is not over"
-        yield no("tenure", text, "the end of that tenure", view.tenure.frozen.tenure)
+        yield no("residual.tenure", text, "the end of that tenure", view.tenure.frozen.tenure)
     if taken_back(view):
-        yield no("nothing_open", "the requester took the request back", "a new request")
+        yield no("residual.nothing_open", "the requester took the request back", "a new request")
     for reason in unsettled(view):
-        yield no("doubt", reason.message, reason.reverses, reason.where)
+        yield no("residual.doubt", reason.message, reason.reverses, reason.where)
 
 
 # ---------------------------------------------------------------- O
@@ -279,7 +279,9 @@ def _interfaces(contract: Contract, effects: Iterable[Admissible]) -> list[str]:
 def _supported(contract: Contract, owed: Owed, effects: list[Admissible]) -> Iterator[Reason]:
     """Each obligation has trusted support, and an interface that realises it or shows that it holds."""
     if not owed.support:
-        yield no("unsupported", f"no event supports `{owed.id}`", "an obligation of the task or the host", owed.id)
+        yield no(
+            "residual.unsupported", f"no event supports `{owed.id}`", "an obligation of the task or the host", owed.id
+        )
     realised = any(entry.obligation == owed.id for entry in effects)
     if owed.kind == "state":
         realised = realised or bool(owed.entity and any(
@@ -289,7 +291,7 @@ def _supported(contract: Contract, owed: Owed, effects: list[Admissible]) -> Ite
         realised = realised or any(name in contract.tools for name in owed.tools)
     if not realised:
         text = f"no interface of the contract can discharge `{owed.id}`"
-        yield no("unsupported", text, f"a tool whose effect discharges `{owed.id}`", owed.id)
+        yield no("residual.unsupported", text, f"a tool whose effect discharges `{owed.id}`", owed.id)
 
 
 def _blocked(view: View, contract: Contract, owed: ObligationRecord) -> Iterator[Reason]:
@@ -301,7 +303,7 @@ def _blocked(view: View, contract: Contract, owed: ObligationRecord) -> Iterator
     for answer in (*raised(scope), *(standing(scope, rule) for rule in contract.conditions)):
         for reason in answer.reasons if isinstance(answer, Violated) else ():
             if not _approved(view, call.tool):
-                yield no("blocked", f"`{owed.id}`: {reason.message}", reason.reverses, owed.id)
+                yield no("residual.blocked", f"`{owed.id}`: {reason.message}", reason.reverses, owed.id)
 
 
 def _approved(view: View, tool: str) -> bool:
@@ -319,4 +321,9 @@ def _undoes(contract: Contract, grounded: Grounded, entry: Admissible) -> Iterat
             continue
         if not kept.entities or entry.entity in kept.entities:
             text = f"{entry.tool} for `{entry.obligation}` would undo call {kept.call} of {kept.tool}"
-            yield no("blocked", text, "another obligation, or the undoing done before the takeover", entry.obligation)
+            yield no(
+                "residual.blocked",
+                text,
+                "another obligation, or the undoing done before the takeover",
+                entry.obligation,
+            )

@@ -37,10 +37,10 @@ def duplicates(residual: Residual, calls: Sequence[Planned]) -> Iterator[Reason]
         for key in call.keys:
             if key in kept:
                 text = f"`{call.id}`: {call.name} already took effect in call {kept[key]}, which is kept"
-                yield no("duplicate", text, "a remainder without it", call.id)
+                yield no("residual.duplicate", text, "a remainder without it", call.id)
             elif key in seen:
                 text = f"`{call.id}` has the effect of `{seen[key]}` again"
-                yield no("duplicate", text, "each effect once", call.id)
+                yield no("residual.duplicate", text, "each effect once", call.id)
             seen.setdefault(key, call.id)
     for name in sorted(open_tools):
         yield from _may_coincide(name, residual, [c for c in calls if c.writes and c.name == name])
@@ -67,7 +67,10 @@ def _may_coincide(name: str, residual: Residual, calls: Sequence[Planned]) -> It
     shapes = list(dict.fromkeys(frozenset(i.holes) for i in found))
     if len(shapes) > MAX_SHAPES:
         yield no(
-            "grounding", f"calls of {name} leave too much open of which effects they are", "values known now", name
+            "residual.grounding",
+            f"calls of {name} leave too much open of which effects they are",
+            "values known now",
+            name,
         )
         return
     index = {shape: [i for i in found if frozenset(i.holes) == shape] for shape in shapes}
@@ -94,9 +97,11 @@ def _may_coincide(name: str, residual: Residual, calls: Sequence[Planned]) -> It
 def _coincidence(name: str, one: _Identity, other: _Identity) -> Reason:
     where = one.where if not one.kept else other.where
     if not one.kept and not other.kept and one.holes == other.holes:
-        return no("duplicate", f"`{one.where}` has the effect of `{other.where}` again", "each effect once", where)
+        return no(
+            "residual.duplicate", f"`{one.where}` has the effect of `{other.where}` again", "each effect once", where
+        )
     text = f"`{one.where}` and `{other.where}` may turn out to be one effect of {name}"
-    return no("grounding", text, "values known now for what tells them apart", where)
+    return no("residual.grounding", text, "values known now for what tells them apart", where)
 
 
 def _of_key(call: str, key: str) -> _Identity:

@@ -41,7 +41,7 @@ def effects(
             if not mine and allowed is None:
                 about = effect.item or ", ".join(map(str, call.targets)) or "nothing in particular"
                 text = f"`{call.id}`: {call.name} for {about} is not owed, or was done already"
-                yield no("effect", text, "only effects that are still owed, or that the host allowed", call.id)
+                yield no("residual.effect", text, "only effects that are still owed, or that the host allowed", call.id)
             used.extend(mine or ([allowed] if allowed is not None else []))
         yield from bound.broken(call.tool, call, used)
         yield from undoing.by(call)
@@ -69,7 +69,7 @@ class _Bound:
         for entry in used:
             if entry.entity and EntityRef(*entry.entity) not in call.targets and call.targets:
                 text = f"`{call.id}`: {call.name} is owed for {EntityRef(*entry.entity)}, not for {call.targets[0]}"
-                yield no("effect", text, "the entity that is fixed", call.id)
+                yield no("residual.effect", text, "the entity that is fixed", call.id)
         fixed = {EntityRef(*entry.entity) for entry in used if entry.entity}
         named = {text for entry in used for _, value in entry.args for text in _ids(jsontext.loads(value))}
         for ref in dict.fromkeys(call.targets):
@@ -77,12 +77,12 @@ class _Bound:
             free = not chosen and all(other.kind != ref.kind for other in fixed)
             if not free and ref not in fixed and ref not in chosen and ref.id not in named:
                 text = f"`{call.id}`: {ref} is not the {ref.kind} that was chosen, or that it is owed for"
-                yield no("effect", text, "the entity that is fixed", call.id)
+                yield no("residual.effect", text, "the entity that is fixed", call.id)
         for about in (("", ""), *dict.fromkeys(call.targets)):
             for name, stated in self._values.get((about[0], about[1]), {}).items():
                 if name in call.args and not any(_agrees(tool, name, call.args[name], b.value) for b in stated):
                     text = f"`{call.id}`: `{name}` is not what the user chose"
-                    yield no("effect", text, "the value that was chosen, or a new choice by the user", call.id)
+                    yield no("residual.effect", text, "the value that was chosen, or a new choice by the user", call.id)
 
 
 def _ids(value: Any) -> Iterator[str]:
@@ -133,7 +133,7 @@ class _Undoing:
         undone = undone or next((w for ref in call.targets if (w := self._about.get((call.name, ref)))), None)
         if undone is not None:
             text = f"`{call.id}`: {call.name} would undo {undone}"
-            yield no("effect", text, "a remainder that undoes nothing", call.id)
+            yield no("residual.effect", text, "a remainder that undoes nothing", call.id)
         self._add(call.name, call.targets, f"`{call.id}`, a call of the same remainder")
 
 
@@ -153,13 +153,13 @@ class _Excluding:
         for rule in self._contract.exclusive:
             if call.name in rule.tools and rule.id not in values:
                 text = f"`{call.id}`: its arguments do not tell what `{rule.id}` is counted per"
-                yield no("effect", text, "the arguments that tell", call.id)
+                yield no("residual.effect", text, "the arguments that tell", call.id)
         for name, value in values.items():
             taken = self._taken.get((name, value))
             for effect in self._view.exclusive(name, value):
                 if taken is None and effect.status not in ("no_effect", "simulated") and not self._view.undone(effect):
                     taken = f"call {effect.call.id} of {effect.tool}"
             if taken is not None:
-                yield no("effect", f"`{call.id}`: `{name}` lets one of its tools take effect, and {taken} did",
+                yield no("residual.effect", f"`{call.id}`: `{name}` lets one of its tools take effect, and {taken} did",
                          "a remainder without it", call.id)  # fmt: skip
             self._taken[name, value] = f"`{call.id}`"

@@ -109,9 +109,9 @@ def _for_good(view: View, refused: Iterable[Reason]) -> list[Reason]:
 def _refusals(planned: Planned, refused: Iterable[Reason]) -> Iterator[Reason]:
     for reason in refused:
         if reason.code.startswith(_ABOUT_ARGS):
-            yield no("grounding", f"`{planned.id}`: {reason.message}", reason.reverses, planned.id)
+            yield no("residual.grounding", f"`{planned.id}`: {reason.message}", reason.reverses, planned.id)
         else:
-            code = "duplicate" if reason.code in _TWICE else "effect"
+            code = "residual.duplicate" if reason.code in _TWICE else "residual.effect"
             yield no(code, f"`{planned.id}` ({reason.code}): {reason.message}", reason.reverses, planned.id)
 
 
@@ -128,7 +128,7 @@ def _unbound(planned: Planned, tool: Tool, calls: Sequence[Planned], supply: Sup
         if not any(_is_bound(planned, rule, calls, supply) for rule in wanted):
             text = f"`{planned.id}`: `{wanted[0].arg}` is not bound to what `{top.id}` asks for"
             places = " or ".join(f"{r.tool} at {join(r.pointer)}" for r in wanted)
-            yield no("dependency", text, f"a reference to the result of {places}", planned.id)
+            yield no("residual.dependency", text, f"a reference to the result of {places}", planned.id)
 
 
 def _is_bound(planned: Planned, rule: Requirement, calls: Sequence[Planned], supply: Supply) -> bool:
@@ -189,9 +189,15 @@ def _ids(rule: Requirement) -> dict[str, Requirement]:
 def _hold(planned: Planned, rule: Requirement | None, reason: Reason, supply: Supply, at: int) -> Reason:
     text = f"`{planned.id}` ({reason.code}): {reason.message}"
     if rule is not None and rule.kind in ("argument", "previewed") and not is_of_people(reason):
-        return no("dependency", f"{text}; no call before it gives that", reason.reverses, planned.id, reason.reads)
+        return no(
+            "residual.dependency", f"{text}; no call before it gives that", reason.reverses, planned.id, reason.reads
+        )
     if supply.after(reason, at):
         return no(
-            "dependency", f"{text}; a later call would give that", "that call before it", planned.id, reason.reads
+            "residual.dependency",
+            f"{text}; a later call would give that",
+            "that call before it",
+            planned.id,
+            reason.reads,
         )
-    return no("hold", text, reason.reverses, planned.id, reason.reads)
+    return no("residual.hold", text, reason.reverses, planned.id, reason.reads)

@@ -36,7 +36,7 @@ def grounding(contract: Contract, residual: Residual, sources: Sources, calls: S
     for call in calls:
         if call.tool is None or call.name not in interfaces:
             yield no(
-                "grounding", f"`{call.id}`: `{call.name}` is none of the tools of the residual contract",
+                "residual.grounding", f"`{call.id}`: `{call.name}` is none of the tools of the residual contract",
                 f"one of those it lists: {_some(residual.interfaces)}", call.id,
             )  # fmt: skip
             continue
@@ -48,7 +48,7 @@ def grounding(contract: Contract, residual: Residual, sources: Sources, calls: S
                 if ref not in verified:
                     text = f"`{call.id}`: nothing has shown {ref}"
                     wanted = f"a receipt or a confirmation of {ref}, or a read of it before this call"
-                    yield no("grounding", text, wanted, call.id)
+                    yield no("residual.grounding", text, wanted, call.id)
         elif call.effect == "read":  # it runs before; whether it really shows them is asked again before the write
             kinds = {rule.kind for rule in call.tool.yields}
             verified.update(ref for ref in call.targets if ref.kind in kinds)
@@ -76,7 +76,7 @@ def _sourceless(sources: Sources, tool: Tool, call: Planned) -> Iterator[Reason]
             found += 1
             text = f"`{call.id}`: nothing recorded states the value at {join((arg, *place))}"
             wanted = "a reference to what says it, or a value that a receipt, a binding or the user states"
-            yield no("grounding", text, wanted, call.id)
+            yield no("residual.grounding", text, wanted, call.id)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -110,7 +110,7 @@ class _Fixed:
         if call.hangs_on(*exprs) or any(names and not call.dynamic.isdisjoint(names) for names in named):
             hangs = ", ".join(sorted(call.dynamic))
             text = f"`{call.id}`: which effect it is hangs on {hangs}, known only when it runs"
-            yield no("grounding", text, "a value known now", call.id)
+            yield no("residual.grounding", text, "a value known now", call.id)
 
 
 class _Minted:
@@ -168,7 +168,9 @@ class _Checked:
         else:
             problems = validate_args(tool, call.args, call.typed)
         for problem in problems[:MAX_REASONS]:
-            yield no("grounding", f"`{call.id}`: {problem.message}", problem.fix or "arguments that fit", call.id)
+            yield no(
+                "residual.grounding", f"`{call.id}`: {problem.message}", problem.fix or "arguments that fit", call.id
+            )
 
 
 def _without(tool: Tool, names: frozenset[str]) -> Tool:

@@ -58,8 +58,10 @@ def bound_args(view: View, node: Node, receipts: Mapping[str, str]) -> dict[str,
     try:
         args = plain(jsontext.loads(node.args), look)
     except InputError as bad:
-        return no("unbound", bad.message, "a live receipt that says it", node.id)
-    return args if isinstance(args, dict) else no("unbound", "the arguments are no object", "an object", node.id)
+        return no("residual.unbound", bad.message, "a live receipt that says it", node.id)
+    return (
+        args if isinstance(args, dict) else no("residual.unbound", "the arguments are no object", "an object", node.id)
+    )
 
 
 def bound_answer(view: View, graph: Graph, receipts: Mapping[str, str]) -> tuple[str, dict[str, Any]] | Reason:
@@ -150,7 +152,7 @@ def superseded(view: View, residual: Residual) -> Reason | None:
     """
     newer = [body for seq, body in view.stated if seq > residual.upto]
     if any(body.field == WITHDRAWN and body.value == "true" for body in newer):
-        return no("stale", "the requester took the request back", "a new request")
+        return no("residual.stale", "the requester took the request back", "a new request")
     if not newer and not any(
         choice.seq > residual.upto for choices in view.index.confirmed.values() for choice in choices.values()
     ):
@@ -160,7 +162,7 @@ def superseded(view: View, residual: Residual) -> Reason | None:
         other = now.get((binding.kind, binding.id, binding.name)) if binding.source != "task" and binding.kind else None
         if other is not None and not same(_value(other.value), _value(binding.value)):
             what = f"{binding.name} of {EntityRef(binding.kind, binding.id)}"
-            return no("stale", f"another {what} was chosen after the contract was frozen",
+            return no("residual.stale", f"another {what} was chosen after the contract was frozen",
                       "a fresh contract of the state reached", binding.name)  # fmt: skip
     return None
 
@@ -194,15 +196,15 @@ def unshown(
     for expr in tool.target:
         if any(r[0] == "args" and r[1:2] and r[1] in bound for r in expr.id.refs) and not entity_of(expr, env):
             text = f"nothing live says which {expr.kind} {node.tool} is for"
-            return no("grounding", text, f"a live receipt with the id of one {expr.kind}", node.id)
+            return no("residual.grounding", text, f"a live receipt with the id of one {expr.kind}", node.id)
     for ref in targets_of(tool, args):
         if ref not in verified and ref.id not in view.index.kinds.get(ref.kind, {}):
-            return no("grounding", f"nothing has shown {ref}", f"a live receipt of {ref}", node.id)
+            return no("residual.grounding", f"nothing has shown {ref}", f"a live receipt of {ref}", node.id)
     return None
 
 
 def _unmatched(message: str, node: Node) -> Reason:
-    return no("unmatched", message, "another tenure, under a fresh contract of the state reached", node.id)
+    return no("residual.unmatched", message, "another tenure, under a fresh contract of the state reached", node.id)
 
 
 def discharged(

@@ -6,5 +6,5 @@ from tallystick.model.decision import Read, Reason
 
 
 def no(code: str, message: str, reverses: str, where: str = "", reads: tuple[Read, ...] = ()) -> Reason:
-    """Return the reason `residual.CODE`; `where` names the call, slot or obligation it is about."""
-    return Reason(code=f"residual.{code}", message=message, reverses=reverses, where=where, reads=reads)
+    """Return the reason of that code; `where` names the call, slot or obligation it is about."""
+    return Reason(code=code, message=message, reverses=reverses, where=where, reads=reads)

@@ -104,7 +104,7 @@ class Known:
                 if seen < self.written[ref]:
                     said.add((ref, name))
                     text = f"`{call.id}` asks for {name} of {ref}, which an earlier write of the remainder makes void"
-                    yield no("dependency", text, f"a call between them that shows {name} of {ref}", call.id)
+                    yield no("residual.dependency", text, f"a call between them that shows {name} of {ref}", call.id)
 
 
 def _facts_of(contract: Contract, tool: Tool) -> list[tuple[str, str]]:
