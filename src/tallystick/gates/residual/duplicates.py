@@ -74,33 +74,35 @@ def _may_coincide(name: str, residual: Residual, calls: Sequence[Planned]) -> It
         )
         return
     index = {shape: [i for i in found if frozenset(i.holes) == shape] for shape in shapes}
-    said: set[str] = set()
-    for i, one in enumerate(shapes):
-        for other in shapes[i:]:
-            union = one | other
-            if not union:
-                continue
-            known: dict[str, _Identity] = {}
-            for identity in index[other]:
-                known.setdefault(identity.masked(union), identity)
-            mine: dict[str, _Identity] = {}
+    for at, one in enumerate(shapes):
+        yield from _alike(name, one, index[one])
+        for other in shapes[at + 1 :]:
+            known = {identity.masked(one | other): identity for identity in reversed(index[other])}
             for identity in index[one]:
-                mask = identity.masked(union)
-                twin = mine.get(mask) if one == other else known.get(mask)
-                mine.setdefault(mask, identity)
-                if twin is None or twin is identity or identity.where in said:
-                    continue
-                said.add(identity.where)
-                yield _coincidence(name, identity, twin)
+                twin = known.get(identity.masked(one | other))
+                if twin is not None:
+                    yield _coincidence(name, identity, twin)
+
+
+def _alike(name: str, shape: frozenset[str], identities: Sequence[_Identity]) -> Iterator[Reason]:
+    """Compare effects that leave the same parts open: taken from the same places they are one, else they may be."""
+    first: dict[str, _Identity] = {}
+    same: dict[str, _Identity] = {}
+    for identity in identities if shape else ():
+        mask = identity.masked(shape)
+        whole = mask + json_text(dict(identity.holes))
+        if whole in same:
+            text = f"`{identity.where}` has the effect of `{same[whole].where}` again"
+            yield no("residual.duplicate", text, "each effect once", identity.where)
+        elif mask in first:
+            yield _coincidence(name, identity, first[mask])
+        first.setdefault(mask, identity)
+        same.setdefault(whole, identity)
 
 
 def _coincidence(name: str, one: _Identity, other: _Identity) -> Reason:
-    where = one.where if not one.kept else other.where
-    if not one.kept and not other.kept and one.holes == other.holes:
-        return no(
-            "residual.duplicate", f"`{one.where}` has the effect of `{other.where}` again", "each effect once", where
-        )
     text = f"`{one.where}` and `{other.where}` may turn out to be one effect of {name}"
+    where = one.where if not one.kept else other.where
     return no("residual.grounding", text, "values known now for what tells them apart", where)
 
 
