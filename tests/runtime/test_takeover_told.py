@@ -37,6 +37,7 @@ def test_what_is_no_proposal_says_what_one_is(tmp_path: Path, given: Any, says: 
     (reason,) = taken.reasons
     assert reason.code == "residual.malformed"
     assert says in reason.message
+    assert "fix" not in reason.message
     assert "no code fence" in reason.reverses
     assert reason.reverses in str(taken)
 
