@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -284,3 +285,19 @@ def test_whoever_declines_after_a_rejection_is_told_what_was_rejected_too(tmp_pa
         taken = run.take_over(ScriptedSuccessor([{"calls": []}]), attempts=2)
         assert taken.reason == "takeover.declined"
         assert [reason.code for reason in taken.reasons][:2] == ["takeover.declined", "residual.coverage"]
+
+
+def test_a_replica_whose_writes_are_the_live_tools_is_none(tmp_path: Path) -> None:
+    with frontier(tmp_path) as (run, desk, receipt):
+        live = dict(desk.tools())
+        asked: list[Brief] = []
+
+        def successor(brief: Brief) -> Mapping[str, Any]:
+            asked.append(brief)
+            return rest(receipt)
+
+        taken = run.take_over(successor, replica=lambda: nullcontext(dict(desk.tools())))
+        assert (taken.reason, asked) == ("takeover.replica", [])
+        assert "is the live tool" in taken.reasons[0].message
+        copy = {name: lambda _fn=fn, **args: _fn(**args) for name, fn in live.items() if name != "send_receipt"}
+        assert run.take_over(successor, replica=lambda: nullcontext({**copy, "payments": live["payments"]})).complete

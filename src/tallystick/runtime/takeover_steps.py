@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from tallystick.errors import LedgerError
+from tallystick.errors import InputError, LedgerError
 from tallystick.gates.residual import Supported, at_frontier, construct, may_take_over, not_open
+from tallystick.gates.residual.construct import may_write
 from tallystick.gates.residual.proposal import MAX_BYTES
 from tallystick.model.decision import Decision, Reason, Verdict
 from tallystick.model.events import ResidualFrozen, ResidualJudged
@@ -125,6 +126,8 @@ class Tenancy:
                         raise
                     except Exception as bad:  # noqa: BLE001 - a foreign fork's own code; nothing live was touched
                         reason = _failed(REPLICA, "making the replica", bad)
+                        if isinstance(bad, InputError):  # ours, and it repeats nothing of the world
+                            reason = Reason(code=REPLICA, message=bad.message, reverses=bad.fix or "")
                         return (yield from self._ended(REPLICA, (reason,), bad))
                 brief: Brief = yield Write(partial(self._brief, feedback, attempt, replica))
                 ran: Ran = yield Execution(_told(self.asked.successor, brief), {}, None, self._journal.clock)
@@ -233,6 +236,11 @@ class Tenancy:
         made = fork()
         tools = made.__enter__()
         stack.callback(_thrown_away, made)
+        for name, live in self._calls.tools.items():
+            known = self._contract.tools.get(name)
+            if (known is None or may_write(known)) and _is_same(tools.get(name), live):
+                raise InputError(f"`{name}` of the replica is the live tool", where="replica",
+                                 fix="a fork whose tools act on the copy")  # fmt: skip
         return Replica(tools, self._contract, self._calls.key, self._journal.clock)
 
     def _judge(
@@ -361,6 +369,13 @@ def _thrown_away(made: AbstractContextManager[Any]) -> None:
         made.__exit__(None, None, None)
     except Exception as bad:  # noqa: BLE001 - a foreign fork's own code
         _LOG.warning("a replica could not be thrown away: %s", type(bad).__name__)
+
+
+def _is_same(fn: object, live: object) -> bool:
+    """Return whether two callables are one: the same function, or the same method of the same object."""
+    own = getattr(fn, "__self__", None)
+    method = own is not None and own is getattr(live, "__self__", None)
+    return fn is live or (method and getattr(fn, "__func__", fn) is getattr(live, "__func__", live))
 
 
 def _told(fn: Callable[..., Any], *args: Any) -> Callable[[], Any]:
