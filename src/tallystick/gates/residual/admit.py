@@ -70,7 +70,9 @@ def may_take_over(
     except UnclosedError as unclosed:
         reasons = [*stale, *unclosed.reasons]
     except InputError as bad:
-        reasons = [no("residual.malformed", bad.message, bad.fix or "a proposal of the published form", bad.where or "")]
+        reasons = [
+            no("residual.malformed", bad.message, bad.fix or "a proposal of the published form", bad.where or "")
+        ]
     except TallystickError as bad:
         reasons = [_failed(f"the proposal could not be judged: {bad.message}")]
     except Exception as bad:  # noqa: BLE001 - fail closed: our own fault means nothing runs
