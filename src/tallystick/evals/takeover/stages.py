@@ -84,6 +84,9 @@ class Came:
     shown: list[ReplicaCall] = field(default_factory=list)
 
 
+DUPLICATE: Final = f"{_PREFIX}duplicate"
+
+
 def short(code: str) -> str:
     """Return a reason's code as tables have it: what follows `residual.`; codes of other gates are whole."""
     return code.removeprefix(_PREFIX)
@@ -270,7 +273,10 @@ class _Certified:
 
 def _intervention(of: Any, verdict: Verdict, reasons: Sequence[Reason], before: bool) -> Intervention:
     codes = tuple(r.code for r in reasons)
-    code = HOLD if verdict is Verdict.HOLD else short(codes[0]) if codes else str(verdict)
+    chief = (
+        DUPLICATE if DUPLICATE in codes else codes[0] if codes else ""
+    )  # a repeat is told as one, whatever else it is
+    code = HOLD if verdict is Verdict.HOLD else short(chief) if chief else str(verdict)
     return Intervention(code=code, codes=codes, before=before, of=of)
 
 
