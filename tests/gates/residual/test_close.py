@@ -61,7 +61,7 @@ def test_what_cannot_be_closed_is_said_at_once_and_in_full() -> None:
 
 def test_the_same_proposal_closes_to_the_same_graph_whatever_the_replica_was_tried_for() -> None:
     closed = 0
-    for seed in range(400):
+    for seed in range(200):
         world = world_of(seed)
         residual, _ = construct(world.view, world.contract, tenure="t", allow=world.allow)
         if residual is None:
@@ -78,4 +78,4 @@ def test_the_same_proposal_closes_to_the_same_graph_whatever_the_replica_was_tri
         mine = {c.id: (c.tool, sorted(c.args)) for c in proposal.calls}
         assert {n.id: (n.tool, sorted(json.loads(n.args))) for n in one.nodes} == mine
         closed += 1
-    assert closed > 100
+    assert closed > 50

@@ -17,7 +17,7 @@ from tests.gates.residual.proposals import proposal_of
 from tests.gates.residual.worlds import NOW, world_of
 
 WORLDS = 1_000
-LIVE = 250
+LIVE = 150
 
 
 def test_the_naive_twin_agrees_on_verdict_and_codes() -> None:
