@@ -585,27 +585,28 @@ class Naive:
             return False
 
     def duplicates(self, order: list[N]) -> Iterator[str]:
-        kept = [k.key for k in self.z.kept]
-        seen: list[str] = []
-        for call in order:
-            for key in call.keys if call.writes else ():
-                if key in kept or key in seen:
-                    yield "duplicate"
-                seen.append(key)
-        ids: list[tuple[str, dict[str, str], dict[str, str]]] = [
-            (k.tool, _parts(k.key[len(k.tool) :]), {}) for k in self.z.kept
+        ids: list[tuple[str, bool, dict[str, str], dict[str, str]]] = [
+            (k.tool, True, _parts(k.key[len(k.tool) :]), {}) for k in self.z.kept
         ]
         for call in order:
             if call.writes and call.tool is not None:
-                ids.extend((call.name, *parts) for parts in self.identities(call))
-        for (a, known_a, open_a), (b, known_b, open_b) in combinations(ids, 2):
-            if a != b or not (open_a or open_b):
+                ids.extend((call.name, False, *parts) for parts in self.identities(call))
+        for (a, old_a, known_a, open_a), (b, old_b, known_b, open_b) in combinations(ids, 2):
+            if a != b or (old_a and old_b):
                 continue
-            blind = open_a.keys() | open_b.keys()
-            if {k: v for k, v in known_a.items() if k not in blind} == {
-                k: v for k, v in known_b.items() if k not in blind
-            }:
-                yield "duplicate" if open_a == open_b else "grounding"
+            tool = self.contract.tools[a]
+            blind = {*open_a, *open_b}
+            if not tool.once_per and tool.args and tool.batch is None:
+                fixed = {n for s in self.z.effects if s.tool == a for n, _ in s.args}
+                blind |= {n for n in (*known_a, *known_b) if n not in tool.args and n not in fixed}
+                gaps = [{n: v for n, v in o.items() if n in tool.args or n in fixed} for o in (open_a, open_b)]
+            else:
+                gaps = [open_a, open_b]
+            seen_a, seen_b = (
+                {n: v for n, v in known.items() if n not in blind and v != "null"} for known in (known_a, known_b)
+            )
+            if seen_a == seen_b:
+                yield "duplicate" if gaps[0] == gaps[1] else "grounding"
 
     def identities(self, call: N) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
         assert call.tool is not None

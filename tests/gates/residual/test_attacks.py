@@ -228,6 +228,18 @@ def test_one_effect_in_another_spelling_is_one_effect() -> None:
     ]
 
 
+def test_a_made_up_argument_makes_no_new_effect() -> None:
+    twice = [owed("mail"), {**owed("mail"), "id": "again"}]
+    mail = do("mail", id="O-1", go=True)
+    assert judge(twice, [mail, do("mail", id="O-1", go=True, to="O-1@x")]) == []
+    assert judge(twice, [mail, do("mail", id="O-1", go=True, to=None)]) == ["duplicate"]
+    assert judge(twice, [mail, do("mail", id="O-1", go=True, email="O-1@x")]) == ["duplicate"]
+    late = do("mail", id="O-1", go=True, email={"$from": "n0", "$at": "/email"})
+    assert judge(twice, [do("get", id="O-1"), mail, late]) == ["duplicate"]
+    allowed = [mail, do("reopen", id="O-1"), do("reopen", id="O-1", email=["O-1@x"])]
+    assert judge([owed("mail")], allowed, allow=("reopen",)) == ["duplicate"]
+
+
 def test_an_identity_that_a_result_decides_may_be_any_other() -> None:
     look, amount = do("get", id="O-1"), {"$from": "n0", "$at": "/email"}
     late = do("refund", id="O-1", amount=amount)

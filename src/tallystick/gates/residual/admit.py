@@ -128,7 +128,7 @@ def _judged(
     found = coverage(view, contract, residual, calls, now)
     yield from grounding(contract, residual, sources, calls)  # (i)
     yield from effects(view, contract, residual, calls, found)  # (ii)
-    yield from duplicates(residual, calls)
+    yield from duplicates(contract, residual, calls)
     yield from _covered(residual, written, found)  # (iii)
     by_node: Mapping[str, list[str]] = found.by_node
     yield from executable(view, contract, calls, lambda node: by_node.get(node, ()), now)  # (iv)
