@@ -27,8 +27,8 @@ def measured(rows: Sequence[Row]) -> dict[str, Any]:
     - duplicate_effects: effects that had been realised before.
     - false_complete: ended as a success, and not correct.
     - needless_refusal: episodes in which something was refused of a proposal that would have been right.
-    - rejections: by code, each rejected proposal or refused call once, by its first reason, or as `duplicate` where it has
-      that one; holds are `hold`.
+    - rejections: by code, each rejected proposal or refused call once, by its first reason, or as `duplicate` where it
+      has that one; holds are `hold`.
     - tokens: as the successors reported them; 0 for scripted ones.
     """
     return {
