@@ -28,6 +28,7 @@ from tallystick.gates.claim import may_claim
 from tallystick.gates.conditions import raised, standing
 from tallystick.gates.duties import open_duties
 from tallystick.gates.evidence import requirement
+from tallystick.gates.owed import applies, holds_now
 from tallystick.gates.scope import scope_of, scopes_of
 from tallystick.model import jsontext
 from tallystick.model.decision import Reason
@@ -147,6 +148,8 @@ class Naive:
         for owed in self.z.owed:
             if not any(owed.id in call.truly for call in order):
                 yield "coverage"
+        if any(self.forgotten(order, o) for o in self.view.obligations.values()):
+            yield "coverage"
         if self.unmet or any(name not in call.truly for call in calls for name in call.covers):
             yield "coverage"
         yield from self.executable(order)
@@ -519,6 +522,25 @@ class Naive:
                 if owed.id in self.mine[id(effect)]:
                     call.truly.add(owed.id)
 
+    def forgotten(self, order: list[N], record: Any) -> bool:
+        """A state that holds now, that a write makes unknown, and that nothing after it shows."""
+        if record.kind != "state" or record.id in [o.id for o in self.z.owed] or record.settled is not None:
+            return False
+        if not holds_now(self.view, record) or not applies(self.view, record):
+            return False
+        entity = record.entity
+        needed = {r[1] for r in record.rule.fact.refs if r[0] == entity.kind and len(r) > 1}
+        writes = [i for i, c in enumerate(order) if c.writes and (entity in c.targets or self.may_be(c, entity.kind))]
+        shown = set()
+        for call in order[max(writes, default=0) :]:
+            if call.tool is None or call.hangs(*(t.id for t in call.tool.target)):
+                continue
+            for rule in call.tool.yields:
+                names = any(t.kind == entity.kind for t in call.tool.target)
+                if rule.kind == entity.kind and (entity in call.targets or not names):
+                    shown |= needed & set(rule.fields)
+        return bool(writes) and shown != needed
+
     # ------------------------------------------------------------ (ii)
 
     def effects(self, order: list[N]) -> Iterator[str]:
@@ -631,7 +653,7 @@ class Naive:
 
     def executable(self, order: list[N]) -> Iterator[str]:
         for at, call in enumerate(order):
-            if not call.writes or call.tool is None:
+            if call.tool is None:
                 continue
             events = [n for n in call.truly if n in self.view.obligations and self.view.obligations[n].kind == "event"]
             wish = events[0] if len(events) == 1 else ""

@@ -175,6 +175,23 @@ def test_a_state_that_is_owed_is_changed_and_then_looked_at(calls: list[Any], fo
     assert judge(STATE, calls, allow=("reopen",)) == found
 
 
+def test_a_state_that_holds_is_progress_and_is_shown_again_after_a_write() -> None:
+    closed = call("c-c", "get", {"id": "O-1"}, {"id": "O-1", "status": "closed", "email": "O-1@x"})
+    mail = do("mail", id="O-1", go=True)
+    assert judge([owed("mail"), *STATE], [mail], closed) == ["coverage"]
+    assert judge([owed("mail"), *STATE], [mail, do("get", id="O-1")], closed) == []
+    assert judge([owed("mail"), *STATE], [do("get", id="O-1"), mail], closed) == ["coverage"]
+    assert judge([owed("mail")], [mail], closed) == []
+
+
+def test_a_read_that_a_blocker_removes_is_no_part_of_a_remainder() -> None:
+    mail, look = do("mail", id="O-1", go=True), do("get", id="O-1")
+    stop = body(e.Raised(id="stop", removes=["get"]))
+    assert judge([owed("mail")], [mail, look]) == []
+    assert judge([owed("mail")], [mail, look], stop) == ["effect"]
+    assert judge([owed("mail")], [mail, do("find")], stop) == []
+
+
 def test_a_duty_that_the_remainder_brings_about_is_part_of_it() -> None:
     duty = [{"id": "told", "after": "cancel", "owes": "mail", "with": "args.id == call.id"}]
     told = do("mail", id="O-1", go=True)

@@ -142,6 +142,9 @@ def _covered(residual: Residual, written: Proposal, found: Coverage) -> Iterator
             text = f"`{owed.id}` is not covered" + (f": {owed.text}" if owed.text else "")
             wanted = f"a call of {' or '.join(owed.tools)} for it" if owed.tools else "a call that shows that it holds"
             yield no("residual.coverage", text, wanted, owed.id)
+    for name in found.lost:
+        text = f"`{name}` holds now; a write of the remainder makes that void, and nothing after it shows it again"
+        yield no("residual.coverage", text, "a call after the last write that shows that it holds", name)
     for node, duty in found.unmet:
         text = f"`{node}` brings about `{duty.id}`, which no call after it discharges"
         yield no("residual.coverage", text, f"a call of {' or '.join(duty.owes)} after it", node)

@@ -17,6 +17,7 @@ from typing import Any
 from tallystick.contracts.types import Contract, Duty, Expr, Yield
 from tallystick.errors import ExpressionError
 from tallystick.gates.duties import open_duties
+from tallystick.gates.owed import applies, holds_now
 from tallystick.gates.residual.construct import brought_id, duty_id
 from tallystick.gates.residual.planned import Planned
 from tallystick.gates.scope import scope_of
@@ -36,12 +37,14 @@ class Coverage:
         by_node: call id → ids of the obligations it contributes to.
         effects: per call, what each of its effects discharges of what is owed; () for an effect owed to nobody.
         covered: ids of the obligations covered.
+        lost: ids of the state obligations that hold now, that a write makes void, and that nothing shows again.
         unmet: (call id, duty) for every standing duty that a call brings about and none after it discharges.
     """
 
     by_node: dict[str, list[str]] = field(default_factory=dict)
     effects: dict[str, list[tuple[EffectRecord, tuple[str, ...]]]] = field(default_factory=dict)
     covered: set[str] = field(default_factory=set)
+    lost: list[str] = field(default_factory=list)
     unmet: list[tuple[str, Duty]] = field(default_factory=list)
 
     def add(self, node: str, owed: str) -> None:
@@ -56,14 +59,14 @@ def coverage(view: View, contract: Contract, residual: Residual, calls: Sequence
     found = Coverage()
     owed = {o.id: o for o in residual.owed}
     events = _Events(view)
-    states = [s for o in residual.owed if o.kind == "state" and (s := _state_of(view, residual, o)) is not None]
+    states, holding = list(_states(view, residual, owed)), list(_holding(view, owed))
     duties = _Duties(view, contract, residual, now)
     for call in calls:
         effects: list[tuple[EffectRecord, tuple[str, ...]]] = []
         for effect in call.effects():
             event = events.discharge(effect)
             mine = [event] if event in owed else []
-            mine.extend(s.owed.id for s in states if s.caused_by(effect))
+            mine.extend(s.id for s in states if s.caused_by(effect))
             mine.extend(duties.taken(call))
             effects.append((effect, tuple(mine)))
         found.effects[call.id] = effects
@@ -72,14 +75,15 @@ def coverage(view: View, contract: Contract, residual: Residual, calls: Sequence
             if name in owed:
                 found.add(call.id, name)
         duties.brought(call)
-        for state in states:
+        for state in (*states, *holding):
             state.see(call)
     for state in states:
         for node in state.shown_by():
-            found.add(node, state.owed.id)
-    unshown = {s.owed.id for s in states if not s.shown}
+            found.add(node, state.id)
+    unshown = {s.id for s in states if not s.shown}
     found.by_node = {node: [o for o in names if o not in unshown] for node, names in found.by_node.items()}
     found.covered = {name for names in found.by_node.values() for name in names}
+    found.lost = [s.id for s in holding if s.voided and not s.shown]
     found.unmet = [(due.cause, due.duty) for due in duties.open if due.cause]
     return found
 
@@ -127,13 +131,17 @@ def _ids(effect: EffectRecord) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _State:
-    owed: Owed
     record: ObligationRecord
     entity: EntityRef
     needed: frozenset[str]
     to_change: bool  # the record shows that it does not hold, or its tool has not run: something must change it
     changed: bool = False
+    voided: bool = False
     seen: dict[str, str] = field(default_factory=dict)  # field → call that shows it after the last write
+
+    @property
+    def id(self) -> str:
+        return self.record.id
 
     def caused_by(self, effect: EffectRecord) -> bool:
         """Return whether an effect is the change that is owed; the first one counts."""
@@ -145,11 +153,10 @@ class _State:
 
     def see(self, call: Planned) -> None:
         """Note what a call leaves known of the entity: a write voids what was, its own answer speaks after it."""
-        if call.writes and self.entity.kind in call.open_kinds:
+        if call.writes and (self.entity in call.targets or self.entity.kind in call.open_kinds):
             self.seen.clear()
-        if call.writes and self.entity in call.targets:
-            self.seen.clear()
-            self.changed = self.changed or self.record.tool is None
+            self.voided = True
+            self.changed = self.changed or (self.record.tool is None and self.entity in call.targets)
         if call.tool is None or call.hangs_on(*(expr.id for expr in call.tool.target)):
             return
         for rule in call.tool.yields:
@@ -173,19 +180,37 @@ def _shows(call: Planned, rule: Yield, entity: EntityRef) -> bool:
     return entity in call.targets if named else True  # a listing may hold it; its live answer tells
 
 
-def _state_of(view: View, residual: Residual, owed: Owed) -> _State | None:
-    record = view.obligations.get(owed.id)
-    if record is None or record.rule is None or record.rule.fact is None or record.entity is None:
+def _states(view: View, residual: Residual, owed: Mapping[str, Owed]) -> Iterator[_State]:
+    """Yield the state obligations that are owed."""
+    for name, entry in owed.items():
+        record = view.obligations.get(name)
+        state = _state_of(view, record) if record is not None and entry.kind == "state" else None
+        if state is None:
+            continue
+        about, by = [*state.entity], state.record.tool
+        done = any(kept.tool == by and (not kept.entities or about in kept.entities) for kept in residual.kept)
+        state.to_change = state.to_change or (by is not None and not done)
+        yield state
+
+
+def _holding(view: View, owed: Mapping[str, Owed]) -> Iterator[_State]:
+    """Yield the state obligations that hold now: progress that a write may undo, or leave unknown."""
+    for record in view.obligations.values():
+        if record.kind == "state" and record.id not in owed and record.settled is None and holds_now(view, record):
+            state = _state_of(view, record)
+            if state is not None and applies(view, record):
+                state.to_change = False
+                yield state
+
+
+def _state_of(view: View, record: ObligationRecord) -> _State | None:
+    if record.rule is None or record.rule.fact is None or record.entity is None:
         return None
     alias = record.rule.entity.alias if record.rule.entity is not None else record.entity.kind
     needed = frozenset(r[1] for r in record.rule.fact.refs if len(r) > 1 and r[0] == alias)
     written = view.last_write(record.entity)
     known = {n for n, f in view.facts(record.entity).items() if f.problem is None and f.observed_seq >= written}
-    done = any(
-        kept.tool == record.tool and (not kept.entities or [*record.entity] in kept.entities) for kept in residual.kept
-    )
-    to_change = needed <= known or (record.tool is not None and not done)
-    return _State(owed, record, record.entity, needed, to_change)
+    return _State(record, record.entity, needed, to_change=needed <= known)
 
 
 # ---------------------------------------------------------------- standing duties

@@ -1,6 +1,6 @@
-"""(iv) Dependencies: each write of the remainder will have what the act gate asks of it, or nothing is begun.
+"""(iv) Dependencies: each call of the remainder will have what the act gate asks of it, or nothing is begun.
 
-A write that is wholly known is put before the act gate as the record stands. What the gate misses must come from a call
+A call that is wholly known is put before the act gate as the record stands. What the gate misses must come from a call
 before it; what people must say first cannot come from any call, so the remainder is held. A later write about entities
 that the remainder itself changes is judged again when it runs; here only what no call can change counts.
 A hold is ours: the source counts holds and does not say what they are.
@@ -37,11 +37,11 @@ _TWICE: Final = frozenset({"effect.duplicate", "effect.in_doubt", "effect.in_fli
 def executable(
     view: View, contract: Contract, calls: Sequence[Planned], covers: Callable[[str], Sequence[str]], now: datetime
 ) -> Iterator[Reason]:
-    """Yield what stands in the way of each write, as far as it can be told before the first of them."""
+    """Yield what stands in the way of each call, as far as it can be told before the first write."""
     supply = Supply(calls)
     known = Known()
     for at, planned in enumerate(calls):
-        if planned.writes and planned.tool is not None:
+        if planned.tool is not None:
             events = [n for n in covers(planned.id) if (o := view.obligations.get(n)) is not None and o.kind == "event"]
             call = Call(
                 tool=planned.name, args=planned.args, now=now, wish=events[0] if len(events) == 1 else ""
@@ -51,7 +51,7 @@ def executable(
             else:
                 refused, held = _whole(may_act(view, contract, call))
             changed = not known.written.keys().isdisjoint(planned.targets)
-            yield from _refusals(planned, _for_good(view, refused) if changed else refused)
+            yield from _refusals(planned, _for_good(view, planned.tool, refused, supply, at) if changed else refused)
             yield from _holds(planned, planned.tool, held, supply, at, changed=changed)
             yield from _unbound(planned, planned.tool, calls, supply)
             if changed:
@@ -97,13 +97,21 @@ def _hangs(scope: Scope, planned: Planned, rule: Requirement) -> bool:
     return not planned.dynamic.isdisjoint(named) or any(_hangs(scope, planned, option) for option in rule.options)
 
 
-def _for_good(view: View, refused: Iterable[Reason]) -> list[Reason]:
-    """Of a write to what the remainder changes before: what no call of it can reverse."""
+def _for_good(view: View, tool: Tool, refused: Iterable[Reason], supply: Supply, at: int) -> list[Reason]:
+    """Of a call about what the remainder changes before: what no call of it can reverse."""
     raised_ids = {record.body.id for record in view.raised}
+    fixed = {rule.id for rule in _each(tool.requires) if rule.tool is not None and not supply.runs(rule.tool, at)}
     return [
         r for r in refused
         if r.code == "approval.denied" or r.code in _TWICE or (r.code == "condition.open" and r.where in raised_ids)
+        or (r.code == "argument.mismatch" and r.where in fixed)
     ]  # fmt: skip
+
+
+def _each(rules: Iterable[Requirement]) -> Iterator[Requirement]:
+    for rule in rules:
+        yield rule
+        yield from _each(rule.options)
 
 
 def _refusals(planned: Planned, refused: Iterable[Reason]) -> Iterator[Reason]:

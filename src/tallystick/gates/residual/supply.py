@@ -33,7 +33,9 @@ class Supply:
         self._previews: dict[str, list[int]] = {}
         self._calls = calls
         self.at = {call.id: at for at, call in enumerate(calls)}
+        self._first: dict[str, int] = {}
         for at, call in enumerate(calls):
+            self._first.setdefault(call.name, at)
             if call.effect == "preview":
                 self._previews.setdefault(call.name, []).append(at)
             elif call.effect == "read":
@@ -49,6 +51,10 @@ class Supply:
         if rule is not None and rule.kind == "previewed":
             return any(i < at and self._same(planned, i, rule.args_equal) for i in self._previews.get(planned.name, ()))
         return any(i < at for read in reason.reads for i in self._reads(read))
+
+    def runs(self, tool: str, at: int) -> bool:
+        """Return whether a call of a tool comes before position `at`."""
+        return self._first.get(tool, at) < at
 
     def after(self, reason: Reason, at: int) -> bool:
         """Return whether only a call after position `at` would give it."""
