@@ -24,7 +24,8 @@ def rows(path: Path) -> list[dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as bad:
-        raise InputError(f"cannot read `{path}`: {bad}", where="FILE", fix="a file of JSON lines") from None
+        why = bad.strerror if isinstance(bad, OSError) and bad.strerror else "not UTF-8"
+        raise InputError(f"cannot read it: {why.lower()}", where=f"`{path}`", fix="name a file of JSON lines") from None
     out = []
     for n, line in enumerate(lines, 1):
         if not line.strip():
@@ -37,10 +38,14 @@ def rows(path: Path) -> list[dict[str, Any]]:
             k for k in ("task", "artifact", "trajectory", "label_final") if not isinstance(row, dict) or k not in row
         ]
         if missing:
-            raise InputError(f"lacks {', '.join(missing)}", where=f"line {n}", fix="see the README beside the data")
+            raise InputError(
+                f"lacks {', '.join(missing)}",
+                where=f"line {n}",
+                fix="a row has task, artifact, trajectory and label_final; docs/reference/handoff-checker.md shows one",
+            )
         out.append(row)
     if not out:
-        raise InputError("there are no artifacts", where="FILE", fix="a file of JSON lines")
+        raise InputError("there are no artifacts", where=f"`{path}`", fix="a file of JSON lines")
     return out
 
 

@@ -1,8 +1,10 @@
 """Fit the checker's weights on labelled artifacts: `python benchmarks/handoff_checker_fit.py FILE... [--write]`.
 
-FILEs as for `handoff_checker.py`. Without `--write` nothing is changed: each task's artifacts are read with weights
-fitted on all other tasks, and the scores of that are printed for every FILE. The development half of the calibration
-set is always among what is fitted on; its other half never is. Needs numpy (the `dev` extra).
+FILEs as for `handoff_checker.py`; a FILE written `NAME@2` counts twice, for texts that are most like those the checker
+is for. Without `--write` nothing is changed: each task's artifacts are read with weights fitted on all other tasks, and
+the scores of that are printed for every FILE. Which phrases have a weight is counted over all, without labels. The
+development half of the calibration set is always among what is fitted on; its other half never is. Needs numpy (the
+`dev` extra).
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ KINDS = sorted(SAYINGS)
 VARIANTS = Path(__file__).with_name("handoff_checker_variants.json")
 RIDGE = 1.5
 """Of the logistic weights, towards `handoff_checker_priors.json`."""
-PHRASE_RIDGE = 0.3
+PHRASE_RIDGE = 0.5
 PHRASE_SCALE = 4.0
 """What one unit of a phrase score (labels are -1 and 1) counts in logits."""
 VARIANT = 0.3
@@ -72,9 +74,9 @@ def variants(labelled: list[dict[str, Any]]) -> list[dict[str, Any]]:
 class Sample:
     """Artifacts as numbers: what was read in each, what its labels are, and which task it belongs to."""
 
-    def __init__(self, labelled: list[dict[str, Any]]) -> None:
+    def __init__(self, labelled: list[dict[str, Any]], weight: list[float] | None = None) -> None:
         added = variants(labelled)
-        self.weight = np.array([1.0] * len(labelled) + [VARIANT] * len(added))
+        self.weight = np.array([*(weight or [1.0] * len(labelled)), *[VARIANT] * len(added)])
         self.given = len(labelled)
         labelled = [*labelled, *added]
         self.labelled = labelled
@@ -111,12 +113,12 @@ def signal_weights(sample: Sample, chosen: Any) -> dict[str, Any]:
     return out
 
 
-def vocabulary(sample: Sample, chosen: Any) -> dict[str, int]:
-    """Phrases that the chosen artifacts have in `TASKS` tasks or more."""
+def vocabulary(sample: Sample) -> dict[str, int]:
+    """Phrases that are met in `TASKS` tasks or more."""
     where = defaultdict(set)
-    for n in chosen:
-        for phrase in sample.phrases[n]:
-            where[phrase].add(sample.tasks[n])
+    for found, task in zip(sample.phrases, sample.tasks, strict=True):
+        for phrase in found:
+            where[phrase].add(task)
     return {p: n for n, p in enumerate(sorted(p for p, tasks in where.items() if len(tasks) >= TASKS))}
 
 
@@ -129,37 +131,54 @@ def incidence(found: Iterable[frozenset[str]], known: dict[str, int]) -> Any:
     return x
 
 
-def phrase_weights(sample: Sample, chosen: Any, known: dict[str, int]) -> tuple[dict[str, Any], dict[str, float]]:
+def kernel(sample: Sample, x: Any) -> Any:
+    """The ridge kernel of the artifacts, turned round; what counts less may be missed by more."""
+    return np.linalg.inv(x @ x.T + PHRASE_RIDGE * np.diag(1 / sample.weight))
+
+
+def targets(sample: Sample, field: str) -> tuple[Any, float]:
+    """Labels as -1 and 1 around their mean, and the mean."""
+    t = sample.labels[field] * 2 - 1
+    middle = float(np.average(t, weights=sample.weight))
+    return t - middle, middle
+
+
+def phrase_weights(sample: Sample, known: dict[str, int]) -> tuple[dict[str, Any], dict[str, float]]:
     """Ridge regression of labels of -1 and 1 on phrases: weights and constants, in logits."""
-    x = incidence([sample.phrases[n] for n in chosen], known)
-    weight = sample.weight[chosen]
-    kernel = x @ x.T + PHRASE_RIDGE * np.diag(1 / weight)
+    x = incidence(sample.phrases, known)
+    turned = kernel(sample, x)
     weights, constants = {}, {}
     for f in FIELDS:
-        t = sample.labels[f][chosen] * 2 - 1
-        middle = float(np.average(t, weights=weight))
-        weights[f] = PHRASE_SCALE * (x.T @ np.linalg.solve(kernel, t - middle))
+        t, middle = targets(sample, f)
+        weights[f] = PHRASE_SCALE * (x.T @ (turned @ t))
         constants[f] = PHRASE_SCALE * middle
     return weights, constants
+
+
+def leanings_apart(sample: Sample) -> dict[str, Any]:
+    """What phrases make of each artifact by weights of all other tasks, in logits: the closed form of leaving out."""
+    turned = kernel(sample, incidence(sample.phrases, vocabulary(sample)))
+    out = {}
+    for f in FIELDS:
+        t, middle = targets(sample, f)
+        dual, lean = turned @ t, np.zeros(len(t))
+        for task in set(sample.tasks):
+            at = np.flatnonzero(sample.tasks == task)
+            lean[at] = t[at] - np.linalg.solve(turned[np.ix_(at, at)], dual[at])
+        out[f] = PHRASE_SCALE * (lean + middle)
+    return out
 
 
 def crossed(sample: Sample) -> list[dict[str, int]]:
     """Code every artifact with weights from all other tasks."""
     coded: list[dict[str, int]] = [{} for _ in sample.labelled]
     given = np.arange(len(sample.labelled)) < sample.given
+    leans = leanings_apart(sample)
     for task in sorted(set(sample.tasks)):
-        inside = np.flatnonzero(sample.tasks != task)
-        outside = np.flatnonzero((sample.tasks == task) & given)
-        known = vocabulary(sample, inside)
-        spoken = signal_weights(sample, inside)
-        leaning, constant = phrase_weights(sample, inside, known)
-        x = incidence([sample.phrases[n] for n in outside], known)
-        for row, n in zip(x, outside, strict=True):
+        spoken = signal_weights(sample, np.flatnonzero(sample.tasks != task))
+        for n in np.flatnonzero((sample.tasks == task) & given):
             kept = retained(
-                {
-                    f: float(sample.counts[n] @ spoken[f] + np.clip(row @ leaning[f] + constant[f], -MOST[f], MOST[f]))
-                    for f in FIELDS
-                },
+                {f: float(sample.counts[n] @ spoken[f] + np.clip(leans[f][n], -MOST[f], MOST[f])) for f in FIELDS},
                 sample.kinds[n],
             )
             force = kept.pop("preserves")
@@ -174,8 +193,8 @@ def write(sample: Sample) -> None:
     """Fit on everything and write `weights.json` and `phrases.json` of the checker."""
     every = np.arange(len(sample.labelled))
     spoken = signal_weights(sample, every)
-    known = vocabulary(sample, every)
-    leaning, constant = phrase_weights(sample, every, known)
+    known = vocabulary(sample)
+    leaning, constant = phrase_weights(sample, known)
     signs = {f: {k: round(float(w), 1) for k, w in zip([*KINDS, "bias"], spoken[f], strict=True) if w} for f in FIELDS}
     table = {
         "bias": [round(constant[f], 2) for f in FIELDS],
@@ -188,14 +207,23 @@ def write(sample: Sample) -> None:
     )
 
 
+def counting(name: str) -> tuple[Path, float]:
+    """Read `FILE` or `FILE@2`."""
+    path, mark, by = name.rpartition("@")
+    if not mark or not by.replace(".", "", 1).isdigit() or float(by) <= 0:
+        return Path(name), 1.0
+    return Path(path), float(by)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Cross-validate, or fit and write; 2 for a file that cannot be read."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="labelled artifacts; FILE@2 counts each of them twice")
     parser.add_argument("--write", action="store_true", help="fit on all files and write the checker's tables")
     args = parser.parse_args(argv)
     try:
-        files = {path: rows(path) for path in args.files}
+        counted = [counting(name) for name in args.files]
+        files = {path: rows(path) for path, _ in counted}
     except TallystickError as bad:
         print(f"error: {bad}", file=sys.stderr)
         return 2
@@ -203,7 +231,8 @@ def main(argv: list[str] | None = None) -> int:
         {"id": i.id, "task": i.task, "artifact": i.artifact, "trajectory": i.trajectory, "label_final": i.labels}
         for i in items() if i.half == "dev"
     ]  # fmt: skip
-    sample = Sample([r for labelled in files.values() for r in labelled] + beside)
+    weight = [by for path, by in counted for _ in files[path]] + [1.0] * len(beside)
+    sample = Sample([r for labelled in files.values() for r in labelled] + beside, weight)
     if args.write:
         write(sample)
         return 0

@@ -151,6 +151,9 @@ _LETTER: Final = re.compile(
 )
 """`A` as the name of a thing, not the article."""
 Keys = frozenset[str]
+_NUMERALS: Final = {c: n for n, c in enumerate("一二三四五六七八九十", 1)} | {"两": 2}
+_COUNTED: Final = re.compile(r"(?<![一二三四五六七八九十])([一二两三四五六七八九十])(?=[号层楼区批期章组段线库仓厂台])")
+"""`四` in `四层`: the 4 of a level, a lot, a chapter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +238,7 @@ def keys_of(text: str, language: str) -> Keys:
         for word in _WORD.findall(text.lower()):
             for part in re.findall(r"[a-z]{2,}|\d+", word):
                 found.add("=" + stem_of(part))
+        found |= {f"={_NUMERALS[c]}" for c in _COUNTED.findall(text)}
         return frozenset(found)
     found = set()
     shouted = text.isupper()

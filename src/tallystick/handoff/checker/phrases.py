@@ -22,9 +22,8 @@ from tallystick.handoff.checker.reading import Read
 
 FIELDS: Final = ("r_s", "r_q", "r_o", "r_f", "preserves")
 """The fields of a row of the table, in its order."""
-MOST: Final[Mapping[str, float]] = {"r_s": 1.5, "r_q": 1.5, "r_o": 1.5, "r_f": 1.0, "preserves": 1.5}
-"""Most that wording counts, in logits: it tips what the signals leave open and does not outvote them. Least for the
-fallback, which a clause either offers or does not."""
+MOST: Final[Mapping[str, float]] = {"r_s": 2.0, "r_q": 2.0, "r_o": 2.0, "r_f": 2.0, "preserves": 2.0}
+"""Most that wording counts, in logits: it tips what the signals leave open and does not outvote them."""
 _TOKEN: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[?!:→=]|->|\d+[:.]?\d*|[\u3400-\u9fff]")
 _DENIES: Final = re.compile(
     r"(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|\w+n't|kein\w*|nicht|sin|ni|nada)$"

@@ -13,6 +13,7 @@ from tallystick.handoff.checker.text import Sentence, sentences
 
 _ANSWER: Final = re.compile(r"^\W*(?:not|no|never|nope|none|ni|nunca|nicht|nie|nein)\b", re.IGNORECASE)
 _HOLDS: Final = frozenset({"hold", "freeze", "stands", "lock", "stop"})
+_OWN_WORDS: Final = frozenset({"unadopted", "exempts", "delegates", "vague", "past"})
 _HOLD_KEYS: Final = keys_of("hold freeze lock", "en")
 About = Literal["stop", "way", "both", "mixed", "none"]
 _PRONOUN: Final = re.compile(
@@ -126,6 +127,10 @@ def read(task: Mapping[str, Any], artifact: str) -> Read:
                 about, actions = "none", frozenset()
             role = bool(keys & ROLES)
             cues = dict(cues_of(clause.said.lower(), language))
+            for cue in _OWN_WORDS & cues.keys():
+                said_keys = keys_of(cues[cue], language)
+                if said_keys and met(said_keys, anchors.prerequisite | anchors.stop | anchors.way | anchors.both):
+                    del cues[cue]  # what the task calls a thing, as in a `signed request` or a `settlement draft`
             if "override" in cues and met(keys_of(cues["override"], language), anchors.stop_verbs):
                 del cues["override"]  # what the removed action itself is called
             if "lost" in cues and met(keys_of(cues["lost"], language), anchors.goal | anchors.way | anchors.both):
@@ -154,6 +159,8 @@ def _about(keys: Keys, anchors: Anchors) -> tuple[About, frozenset[int]]:
         return "way", frozenset()
     if numbers & stop and not numbers & way:
         return "stop", actions
+    if stop and len(stop) == len(way) and not met(keys, anchors.stop_verbs) and met(keys, anchors.way_verbs):
+        return "way", frozenset()  # `cover cabin 6 with the floaters`: the place is the action's, what is done is not
     if stop and len(stop) >= len(way):
         return ("stop" if not way else "mixed"), actions
     if way:

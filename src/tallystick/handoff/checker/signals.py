@@ -10,7 +10,7 @@ from typing import Final
 from tallystick.handoff.checker.reading import Read, Reading, cues_of
 
 _STRONG_GO: Final = re.compile(
-    r"\b(?:go(?:ing|es)? ahead|proceed\w*|carr(?:y|ies) on|continue as|green light|full steam|crack on|press (?:on|ahead)|as planned|on schedule|"
+    r"^\W*go\W*$|\b(?:go(?:ing|es)? ahead|proceed\w*|carr(?:y|ies) on|continue as|green light|full steam|crack on|press (?:on|ahead)|as planned|on schedule|"
     r"do it|ship it|run it|just go|all set|good to go|gets? going|ready to|we(?:'ll| will| can) (?:just |now |then )?(?:go|start|begin|send|run)|"
     r"adelante|proced\w+|se procede|lo hacemos|empezad|empezamos|legen (?:wir )?los|geht los|ziehen wir|durchziehen|los geht|freie bahn)\b|照常|照发|直接(?:发|做|开)|推进|开始",
     re.IGNORECASE,
@@ -43,12 +43,12 @@ _LACK: Final = re.compile(
     re.IGNORECASE,
 )
 _MAY: Final = re.compile(
-    r"\b(?:se (?:puede\w*|permite\w*|usan?|manda\w*|envía\w*)|pod(?:éis|emos|ían)|puede[ns]?|en su lugar|alternativa|adelante con|permitid[oa]s?|disponibles?|mientras tanto|entretanto|bastan?|solo|únicamente|sí|"
-    r"zulässig|erlaubt|darf|dürfen|kann|können|stattdessen|zur verfügung|nutz\w+|verwend\w+|inzwischen|bis dahin|es gilt|bleibt nur|solange)\b|可以|可用|可先|改用|先用|先打|先给|允许|采用|请用|就用|用.{2,10}(?:代替|即可|吧)",
+    r"\bya\W*$|\b(?:se (?:puede\w*|permite\w*|usan?|manda\w*|envía\w*)|pod(?:éis|emos|ían)|puede[ns]?|en su lugar|alternativa|adelante con|permitid[oa]s?|disponibles?|mientras tanto|entretanto|bastan?|solo|únicamente|sí|"
+    r"zulässig|erlaubt|darf|dürfen|kann|können|stattdessen|zur verfügung|nutz\w+|verwend\w+|inzwischen|bis dahin|es gilt|bleibt nur|solange)\b|可以|可用|可先|照常(?=做|进行|施工|发)|改用|先用|先打|先给|允许|采用|请用|就用|用.{2,10}(?:代替|即可|吧)",
     re.IGNORECASE,
 )
 _DECIDES: Final = re.compile(
-    r"\b(?:decid(?:e|en|irá)\b.{0,6}(?:el|la|los|las|:)|quien decide|decisión (?:corresponde|es|de)|entscheid(?:et|en)\b.{0,12}(?:der|die|das|allein|:)|zuständig|entscheidung (?:trifft|liegt))|由.{1,14}(?:决定|批|审批|裁定|签)|(?:solange|bis|hasta que|mientras)\b.{3,60}\b(?:erteilt|freigibt|genehmigt|zustimmt|unterschreibt|autorice|apruebe|firme|dé|conceda)\b|(?:批准|决定|审批)权",
+    r"\b(?:decid(?:e|en|irá)\b.{0,6}(?:el|la|los|las|:)|quien decide|decisión (?:corresponde|es|de)|(?:resuelve|decide|firma|autoriza|aprueba) (?:solo |únicamente )?(?:el|la|los|las)\b|(?:erteilt|genehmigt|unterschreibt|gibt|entscheidet) (?:\w+ ){0,3}?(?:allein|nur)\b|entscheid(?:et|en)\b.{0,12}(?:der|die|das|allein|:)|zuständig|entscheidung (?:trifft|liegt))|由.{1,14}(?:决定|批|审批|裁定|签)|(?:solange|bis|hasta que|mientras)\b.{3,60}\b(?:erteilt|freigibt|genehmigt|zustimmt|unterschreibt|autorice|apruebe|firme|dé|conceda)\b|(?:批准|决定|审批)权|.{2,10}(?:签|点头|同意|批准|说)了?(?:才|字才|之后才)|以.{2,12}为准|说了算|.{2,8}(?:还没|未|尚未)(?:批|签|同意|点头)",
     re.IGNORECASE,
 )
 _UNMET: Final = re.compile(
@@ -64,7 +64,7 @@ _QUALITY: Final = re.compile(
     r"concern|deal|science|needed|required|necessary|important|much|far|bad|unusual|uncommon|sure|certain|clear|long|worr\w+|big|serious|material|doubt\w*|imagine|see (?:why|what|a|any|how)|think|mind|"
     r"matter|hurt|harm|care|late|alone|forget|hesitate|wait\w*|bother|object\w*|real|strict\w*|visible|personal)\b|"
     r"\bno (?:\w+ )?(?:reason|doubt|harm|risk|objections?|problems?|issues?|worries|need|idea|news|difference|big deal|material|concerns?|complaints?|one (?:objected|minded|cares|will|would|saw|sees|sees)|logo|names?)\b|"
-    r"\bnobody (?:died|objected|minds?|minded|cares?|will|would|saw|sees|noticed|complained)\b|\bnon-?blocking\b|\bwithout (?:issue|problem|trouble|a (?:word|hitch|problem|complaint)|incident)\w*",
+    r"\b(?:not|n't) (?:really|exactly|strictly|technically|quite) (?:an?|the)\b|\bnobody (?:died|dies|ever \w+|got hurt|has ever|objected|minds?|minded|cares?|will|would|saw|sees|noticed|complained)\b|\bnon-?blocking\b|\bwithout (?:issue|problem|trouble|a (?:word|hitch|problem|complaint)|incident)\w*",
     re.IGNORECASE,
 )
 """Negations that deny a quality or an objection, which stops nothing."""
@@ -78,6 +78,44 @@ _LASTING: Final = re.compile(
     re.IGNORECASE,
 )
 """A clock that is said not to release."""
+_OFF: Final = re.compile(
+    r"(?<!kick)(?<!kicks)(?<!sign)(?<!signed)(?<!call)(?<!calls)(?<!set)(?<!take)\s(?:off|no|nein|nope|x|❌|✗)\W*$",
+    re.IGNORECASE,
+)
+"""`river path OFF`: the word that ends a note says what becomes of the thing."""
+_ALSO: Final = re.compile(
+    r"^\W*(?:and )?(?:that|this|it|which) (?:also )?(?:includes?|covers?|means|goes for)\b|^\W*(?:includ(?:es|ing)|(?:the )?same (?:goes|is true|holds|applies) (?:for|of|to)|likewise|nor\b)|"
+    r"^\W*(?:das gilt (?:auch )?für|ebenso)\b|^\W*(?:lo mismo (?:vale|con)|tampoco)\b",
+    re.IGNORECASE,
+)
+"""Carries on to another action what was said of the one before."""
+_DO_IT: Final = re.compile(
+    r"^\W*(?:(?:so|just|then|please|pls|and|ok|okay|now)\W+)*(?:put|load|send|post|run|book|open|ship|give|cut|pour|print|sign|push|let|get|make|hand|start|use|fit|move|switch|turn|pay|place|file) "
+    r"(?:it|them|him|her|this|both)\b(?! (?:off|back|away|aside|alone|down))",
+    re.IGNORECASE,
+)
+"""An order whose thing was named before."""
+_DECIDER: Final = re.compile(
+    r"(?:authority|decides?|decision|decider|owner|approver|approval|who (?:decides|answers|signs)|sign-?off|resolver|needs|released? by|decided by|zuständig|entscheidung|entscheidet|decide|responsable|autoridad|决定人?|审批人?|负责人)\W*$",
+    re.IGNORECASE,
+)
+"""A label after which the one who decides is named."""
+_RULES: Final = re.compile(
+    r"\b(?:who|whose|is|are|isn't|accepts?|calls?|does|doesn't|deals?|dealing|handl\w+|for the|goes? to|talk to|see the|ask(?: for| the)?|the (?:one|person|only)|question\w*)\b|'s\b|’s\b",
+    re.IGNORECASE,
+)
+"""What is said of one who decides, or of where a question goes; somebody mentioned in passing has none of it."""
+_LOOKS: Final = re.compile(
+    r"^\W*(?:verify|check|confirm|ask|find out|chase|request|look|see (?:if|whether)|prüfen|nachfragen|pregunt\w+|comprob\w+)\b|^\W*(?:核实|确认|询问|催)",
+    re.IGNORECASE,
+)
+"""An order to look or to ask sets nothing in motion."""
+_FREE: Final = re.compile(
+    r"\b(?:may|can|could|is fine|are fine|fine|okay|ok|allowed|permitted|free|available|(?:is|are) there(?= as well| too| already|\W*$)|at hand|on hand|open|yes|go(?:es)?|use|use[ds]?|instead|welcome|cleared|approved|ready|at any time|as planned|as usual|"
+    r"puede\w*|podéis|permitid\w+|darf|dürfen|kann|können|erlaubt|frei|stattdessen)\b|可以|可用|改用|先用|照常",
+    re.IGNORECASE,
+)
+"""Says of the fallback that it may be used."""
 _QUESTION: Final = re.compile(r"[?？]\s*$")
 
 
@@ -99,6 +137,12 @@ def signals(read: Read) -> tuple[Signal, ...]:
     freed = [s for s in found if s.kind in {"go_act", "go_bare"} and s.at not in stopped]
     if stopped and freed:
         found.append(Signal("go_despite", freed[0].said, freed[0].at, freed[0].actions))
+    held = frozenset().union(*(s.actions for s in found if s.kind in _STOPS or s.kind == "stop_also"))
+    apart = [s for s in freed if held and s.actions and not s.actions & held]
+    if not any(s.kind in _HOLDING for s in found):
+        found.append(Signal("no_stop", "", 0))
+    if apart:
+        found.append(Signal("go_part", apart[-1].said, apart[-1].at, apart[-1].actions))
     ways = [s.kind for s in found if s.kind in {"way_ok", "way_lost"}]
     if "way_lost" in ways and (ways[-1] == "way_lost" or ways.count("way_lost") >= ways.count("way_ok")):
         found.append(next(Signal("way_gone", s.said, s.at) for s in reversed(found) if s.kind == "way_lost"))
@@ -106,9 +150,12 @@ def signals(read: Read) -> tuple[Signal, ...]:
 
 
 _STOPS: Final = frozenset({"stop_act", "stop_bare", "stop_note", "stop_said"})
+_HOLDING: Final = _STOPS | {"stop_carried", "stop_also", "gate_act", "gate", "rejects", "only", "released", "silence"}
 
 
 _SHORT: Final = 9
+_BRIEF: Final = 40
+"""Characters of a clause that is hardly more than a name."""
 
 
 def _near(read: Read) -> frozenset[int]:
@@ -131,13 +178,15 @@ def stops(c: Reading) -> bool:
     """Whether a clause, taken by itself, denies a removed action."""
     if c.about == "way" and not c.has("stop"):
         return False
+    if c.about in _ACTION and _OFF.search(c.said):
+        return True
     if c.has("stop") and not (_QUALITY.search(c.said) and c.cues["stop"] in _QUALITY.search(c.said)[0]):  # type: ignore[index]
         return True
     return c.about in _ACTION and c.has("negation") and not c.has("rejects") and not _QUALITY.search(c.said)
 
 
-def _stopped(clauses: Sequence[Reading], denied: bool) -> list[bool]:
-    """Which clauses of a sentence are under a stop: by themselves, or joined to one that is."""
+def _stopped(clauses: Sequence[Reading], denied: bool, before: bool = False) -> list[bool]:
+    """Which clauses of a sentence are under a stop: by themselves, joined to one that is, or after a sentence of one."""
     out: list[bool] = []
     for n, c in enumerate(clauses):
         under = (stops(c) or (denied and c.about == "stop")) and (c.about != "way" or c.has("stop"))
@@ -145,6 +194,8 @@ def _stopped(clauses: Sequence[Reading], denied: bool) -> list[bool]:
         if not under and c.about == "none" and c.has("negation") and after is not None:
             # `do not show or send the file`: the negation waits for what is denied.
             under = after.joint in _OR and after.about in _ACTION
+        if not under and not n and c.about in _ACTION and before and _ALSO.search(c.said) and not c.has("usable"):
+            under = True
         if not under and n and out[-1] and c.about in _ACTION and not c.has("released"):
             under = c.joint in _OR | {":", "："} or not (
                 c.has("go", "assent", "override")
@@ -178,11 +229,13 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
         # `kind: stop` beside a list says what becomes of the list, unless its own key says otherwise.
         near = cues_of(read.said[n].beside.lower(), read.language)
         denied = denied or ("stop" in near and "released" not in near)
-    held = _stopped(clauses, denied)
+    earlier = [c for b in range(max(0, n - 2), n) for c in read.of(b)]
+    held = _stopped(clauses, denied, any(stops(c) or (c.prerequisite and c.has("gate")) for c in earlier))
     firm = any(_FIRM.search(c.said) for c in clauses)
     gated = firm and any(c.prerequisite or c.named for c in clauses)
     lacking = any(c.has("open") and not c.own and _LACK.search(c.said) for c in clauses)
     acts = [c for c in clauses if c.about in _ACTION]
+    asked = any(c.prerequisite for c in clauses)
     reported = any(c.theirs for c in clauses[:2])
     for place, (c, stopped) in enumerate(zip(clauses, held, strict=True)):
         after = clauses[place + 1 : place + 2]
@@ -217,7 +270,8 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             )
             free = not c.has("gate") and not gated and not asks and not pending and not met_first
             pressed = not c.has("override") and any(b.has("override") for b in clauses[:place])
-            free = free and not c.goal and not (c.named and c.has("decides"))
+            free = free and not c.goal and not (c.named and c.has("decides")) and not _LOOKS.search(clauses[0].said)
+            free = free and not (c.prerequisite and "=" in c.said)  # `waiver granted = order can be written`
             free = (free or (pressed and c.own)) and not c.has("past", "unadopted", "rejects")
             if free and (pressed or c.verb or c.has("go", "usable")):
                 kind = "go_act" if c.own else "go_carried"
@@ -228,7 +282,7 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             started = foreign and c.shape == "item" and c.has("go") and not c.has("usable")
             if foreign and _MAY.search(c.said):
                 yield s("way_ok")
-            elif _STRONG_GO.search(c.said) or started:
+            elif _STRONG_GO.search(c.said) or started or _DO_IT.search(c.said):
                 yield s("go_bare")
         if c.shape == "member" and _TASK_KEY.match(c.said) and c.about in _ACTION and not stopped:
             yield s("go_act")
@@ -238,14 +292,18 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
             yield s("kind_open")
         elif c.prerequisite & read.anchors.kind or len(c.prerequisite) > 2:
             yield s("q_named")
-        if c.prerequisite and c.has("closed") and not c.has("gate", "negation", "open", "soft"):
+        if c.prerequisite and c.has("closed") and "=" not in c.said and not c.has("gate", "negation", "open", "soft"):
             yield s("q_closed")
         if c.named or (foreign and c.role and c.has("decides")):
-            told = c.has("told") or any(b.has("told") and not b.own and b.joint == "(" for b in after)
-            yield s("a_told" if told else "a_named")
-            if c.has("decides") and not told:
+            told = c.has("told") or any(b.has("told") and not b.own and b.joint in {"(", ":", "："} for b in after)
+            labelled = bool(place) and _DECIDER.search(clauses[place - 1].said) is not None
+            binding = labelled or gated or asked or c.has("decides", "gate", "open", "negation", "stop")
+            binding = binding or len(c.said) < _BRIEF or _RULES.search(c.said) is not None
+            yield s("a_told" if told else "a_named" if binding else "a_bare")
+            if (c.has("decides") or labelled) and not told:
                 yield s("a_decides")
         elif foreign and _DECIDES.search(c.said):
+            yield s("a_named")
             yield s("a_decides")
         if c.about == "way":
             lost = c.has("lost") or any(b.has("lost") and b.about in {"way", "none"} and not b.own for b in after)
@@ -257,9 +315,11 @@ def _sentence(read: Read, n: int) -> Iterator[Signal]:
                 yield s("way_said")
             elif c.has("usable") or c.own:
                 yield s("way_ok")
+                if _FREE.search(c.said) and not c.has("negation", "later", "soft"):
+                    yield s("way_free")
         if c.has("released") and not _CONDITIONAL.search(said.lower().split(c.cues["released"])[0][-60:]):
             yield s("released")
-        if c.has("override"):
+        if c.has("override") and not (c.about == "way" and c.has("usable")):
             yield s("override")
             if c.has("go") and not c.has("negation", "stop") and c.about == "none":
                 yield s("go_bare")
@@ -321,6 +381,7 @@ SAYINGS: Final[Mapping[str, str]] = {
     "way_gone": "leaves the fallback taken away",
     "way_lost": "takes the fallback away",
     "way_ok": "offers the fallback",
+    "way_free": "says that the fallback may be used",
     "way_bad": "takes the fallback away or belittles it",
     "a_decides": "names the authority as the one who decides",
     "a_named": "names the authority",
@@ -330,6 +391,9 @@ SAYINGS: Final[Mapping[str, str]] = {
     "q_closed": "presents the prerequisite as met",
     "go_act": "sets a removed action in motion",
     "kind_open": "names an approval or the like as not obtained",
+    "no_stop": "no clause stops or conditions anything",
+    "go_part": "lets one removed action through beside another that it stops",
+    "a_bare": "mentions the authority in passing",
     "go_despite": "sets in motion in one place what it stops in another",
     "soft_said": "reports that somebody would rather not be bound",
     "assent_said": "reports that somebody sees no risk",

@@ -23,13 +23,16 @@ _NOTE: Final = re.compile(
 )
 _STAR: Final = re.compile(r"^\s*\*+\s*(?=[^\s*])(?!.*\*\*)")
 _SENTENCE: Final = re.compile(
-    r"(?<=[.!?…])[\"')\]”»*_]*\s+(?=\S)|(?<=[。!?；;])|(?<=[！？])|\s*\n\s*|;\s+|(?<=\D)\s\|\s"
+    r"(?<=[.!?…])[\"')\]”»*_]*\s+(?=\S)|(?<=[。!?；;])|(?<=[\u3400-\u9fff]\.)\s*|(?<=[！？])|\s*\n\s*|;\s+|(?<=\D)\s\|\s"
 )
 _ABBREVIATION: Final = re.compile(
-    r"\b(?:no|dr|mr|mrs|ms|e\.g|i\.e|z\.b|sr|sra|vs|approx|ca|nr|núm|art|sec)\.$", re.IGNORECASE
+    r"\b(?:dr|mr|mrs|ms|e\.g|i\.e|z\.b|sr|sra|vs|approx|ca)\.$|"
+    r"\b(?:no|nr|núm|art|sec|ch|cap|kap|p|pp|fig|vol|para|abs)\. *(?=\d)",
+    re.IGNORECASE,
 )
+"""What ends in a dot and ends no sentence: titles, and what a number comes after."""
 _CLAUSE: Final = re.compile(
-    r",\s+|[，、]|\s+[–—-]{1,2}\s+|—|\s*(?:→|=>|⇒)\s*|:\s+|：|\s+\(|\)\s*|"
+    r",\s+|[，、]|(?<=[\u3400-\u9fff])[,:]\s*|\s+[–—-]{1,2}\s+|—|\s*(?:→|=>|⇒)\s*|:\s+|：|\s+\(|\)\s*|"
     r"\s+(?=(?:but|however|though|although|yet|so|because|since|pero|aunque|sino|y|o|aber|jedoch|und|oder|weil|sondern|and|or|nor|ni)\s)|"
     r"(?=但|不过|然而|因为|所以|并且|同时)",
     re.IGNORECASE,
@@ -240,11 +243,11 @@ def _plain(line: str) -> str:
 
 def _split(body: str) -> Iterator[str]:
     held = ""
-    for piece in _SENTENCE.split(body):
-        if not piece or not piece.strip():
-            continue
-        held = f"{held} {piece}".strip() if held else piece.strip()
-        if _ABBREVIATION.search(held):
+    pieces = [p.strip() for p in _SENTENCE.split(body) if p and p.strip()]
+    for piece, after in zip(pieces, [*pieces[1:], ""], strict=False):
+        held = f"{held} {piece}" if held else piece
+        short = _ABBREVIATION.search(f"{held} {after[:1]}".strip(), max(0, len(held) - 6))
+        if short and after:
             continue
         yield held
         held = ""
