@@ -73,6 +73,27 @@ def test_a_file_that_cannot_be_scored_is_refused_with_two(
     assert "error:" in capsys.readouterr().err
 
 
+def test_the_row_of_the_page_can_be_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[3] / "docs/reference/handoff-checker.md").read_text(encoding="utf-8")
+    shown = page.partition("```json\n")[2].partition("\n```")[0]
+    (tmp_path / "a").write_text(shown, encoding="utf-8")
+    assert bench.main([str(tmp_path / "a"), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["n"], report["agreed"]["n"], report["confusions"]) == (1, 1, [])
+    assert set(report["macro_f1"]) == set(bench.FIELDS)
+
+
+def test_an_error_names_the_file_and_the_page_that_shows_a_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench.main([str(tmp_path / "none")]) == 2
+    assert f"`{tmp_path / 'none'}`" in capsys.readouterr().err
+    (tmp_path / "a").write_text('{"task": {}}', encoding="utf-8")
+    assert bench.main([str(tmp_path / "a")]) == 2
+    assert "lacks artifact" in (said := capsys.readouterr().err)
+    assert "docs/reference/handoff-checker.md" in said
+
+
 def test_the_labelled_set_is_read_no_worse_than_it_was(shared: Path) -> None:
     rows = bench.rows(shared / "data" / "handoff" / "artifacts.jsonl")
     assert bench.scored(rows)["macro_f1"]["P"] >= LEAST

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,6 +55,14 @@ def test_the_rules_read_what_they_read_before(found: dict[str, Any], half: str) 
     assert found[half]["n"] == 90
     assert found[half]["mean_macro_f1"] >= 0.95
     assert min(found[half]["macro_f1"][f] for f in FIELDS) >= 0.9
+
+
+def test_the_page_says_what_is_measured(found: dict[str, Any]) -> None:
+    page = (Path(__file__).parents[3] / "docs/reference/handoff-checker.md").read_text(encoding="utf-8")
+    (line,) = [n for n in page.splitlines() if n.startswith("| shipped | other")]
+    other = found["scored"]
+    figures = [other["mean_macro_f1"], *(other["macro_f1"][f] for f in ("P", "D", "C", "r_s", "r_q", "r_o", "r_f"))]
+    assert line.split(" | ")[3:] == [*(f"{v:.3f}" for v in figures[:-1]), f"{figures[-1]:.3f} |"]
 
 
 def test_confusions_are_the_fields_that_differ(found: dict[str, Any]) -> None:
