@@ -678,10 +678,13 @@ class Naive:
             changed = any(set(c.targets) & set(call.targets) for c in order[:at] if c.writes and c.tool is not None)
             raised_ids = [r.body.id for r in self.view.raised]
             for r in refused:
-                for_good = r.code in ("approval.denied", *TWICE) or (
-                    r.code == "condition.open" and r.where in raised_ids
-                )
-                if changed and not for_good:
+                rule = next((x for x in call.tool.requires if x.id == r.where), None)
+                stays = r.code in ("approval.denied", *TWICE)
+                if r.code == "condition.open":
+                    stays = r.where in raised_ids
+                if r.code == "argument.mismatch" and rule is not None:
+                    stays = all(c.name != rule.tool for c in order[:at])
+                if changed and not stays:
                     continue
                 if r.code.split(".")[0] in ("args", "schema", "tool", "gate"):
                     yield "grounding"
