@@ -1,1 +1,1 @@
-"""What several evaluation suites share: seeded draws, intervals, statistics over clusters."""
+"""What several evaluation suites share: seeded draws, intervals, statistics over clusters, folders of runs."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from tallystick.errors import InputError
+from tallystick.evals.common import folder
 from tallystick.evals.evidence.episode import Episode
 
 EPISODES: Final = "episodes.jsonl"
@@ -45,11 +46,8 @@ def load(
     if out is None:
         return {}
     path = Path(out) / EPISODES
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as bad:
-        raise InputError(f"cannot be made: {bad.strerror}", where=str(out), fix="name a folder") from None
-    other_settings = _settle(path.parent / SETTINGS, settings)
+    folder.made(path.parent)
+    other_settings = folder.settled(path.parent / SETTINGS, settings, "a run")
     if not path.exists():
         return {}
     found = read_episodes(path)
@@ -67,20 +65,6 @@ def load(
     return {(e.case, e.epoch): e for e in found if e.end != "infrastructure"}
 
 
-def _settle(path: Path, settings: Mapping[str, Any]) -> list[str]:
-    """Keep a new folder's settings; return the names of those that differ from what is kept there."""
-    now = msgspec.to_builtins(dict(settings))
-    if not path.exists():
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(now), indent=2) + b"\n")
-        return []
-    try:
-        kept = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except msgspec.DecodeError as bad:
-        raise InputError(f"not the settings of a run: {bad}", where=str(path)) from None
-    return sorted(k for k in {*kept, *now} if kept.get(k) != now.get(k))
-
-
 def append(out: Path, episode: Episode) -> None:
     """Append an episode to a folder."""
-    with (out / EPISODES).open("ab") as file:
-        file.write(msgspec.json.encode(episode) + b"\n")
+    folder.append(out / EPISODES, episode)

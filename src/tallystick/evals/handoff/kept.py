@@ -13,6 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from tallystick.errors import InputError
+from tallystick.evals.common import folder as common
+from tallystick.evals.common.folder import differing, made, mend, records, write_settings
 from tallystick.model.canonical import canonical, digest
 
 REPLIES: Final = "replies.jsonl"
@@ -56,23 +58,12 @@ def read(folder: Path) -> dict[str, Reply]:
     path = folder / REPLIES
     if not path.exists():
         return {}
-    found: dict[str, Reply] = {}
-    lines = path.read_bytes().splitlines(keepends=True)
-    for number, line in enumerate(lines, 1):
-        try:
-            reply = msgspec.json.decode(line, type=Reply)
-        except msgspec.DecodeError as bad:
-            if number == len(lines) and not line.endswith(b"\n"):
-                break  # the run was killed while it wrote; it is asked again
-            raise InputError(f"not a reply: {bad}", where=f"{path}:{number}") from None
-        found[reply.key] = reply
-    return found
+    return {reply.key: reply for reply in records(path, Reply, "a reply")}
 
 
 def append(folder: Path, reply: Reply) -> None:
     """Append a reply."""
-    with (folder / REPLIES).open("ab") as file:
-        file.write(msgspec.json.encode(reply) + b"\n")
+    common.append(folder / REPLIES, reply)
 
 
 def settle(folder: Path, settings: Mapping[str, Any]) -> None:
@@ -83,27 +74,20 @@ def settle(folder: Path, settings: Mapping[str, Any]) -> None:
     Raises:
         InputError: it cannot be used, or holds a run with other settings.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as bad:
-        raise InputError(f"cannot be made: {bad.strerror}", where=str(folder), fix="name a folder") from None
+    made(folder)
     told = dict(settings)
     path = folder / SETTINGS
     if path.exists():
         before = settings_of(folder)
         told["panels"] = list(dict.fromkeys([*before.get("panels", ()), *settings.get("panels", ())]))
-        other = sorted(k for k in {*before, *told} - {"panels"} if before.get(k) != told.get(k))
+        other = differing(before, told, apart={"panels"})
         if other:
             raise InputError(
                 f"the folder holds a run with other settings: {', '.join(other)}", where=str(folder),
                 fix="another folder for each model and setting",
             )  # fmt: skip
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n")
-    replies = folder / REPLIES
-    if replies.exists():
-        data = replies.read_bytes()
-        if data and not data.endswith(b"\n"):
-            replies.write_bytes(data[: data.rfind(b"\n") + 1])
+    write_settings(path, told)
+    mend(folder / REPLIES)
 
 
 def settings_of(folder: Path) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from tallystick.errors import InputError
+from tallystick.evals.common import folder as common
 from tallystick.evals.lifecycle.rollouts.session import TURN_CAP, Agent, Session, Turner, play
 from tallystick.evals.lifecycle.suite import kept
 from tallystick.evals.lifecycle.suite.asking import Deployment
@@ -101,8 +100,7 @@ def roll(
     for count, (scenario, policy, repetition) in enumerate(wanted, 1):
         if (scenario.id, policy.name, repetition) not in done:
             found = play(scenario, tour.language, policy, agent, repetition, turn_cap=tour.turn_cap)
-            with (out / SESSIONS).open("ab") as file:
-                file.write(msgspec.json.encode(found) + b"\n")
+            common.append(out / SESSIONS, found)
             failures = failures + 1 if found.end == "transport" else 0
             if failures >= MAX_FAILURES and isinstance(agent, ModelAgent):
                 raise InputError(
@@ -120,21 +118,7 @@ def read(out: Path) -> list[Session]:
     Raises:
         InputError: there are none, or a line is none.
     """
-    path = out / SESSIONS
-    try:
-        lines: Sequence[bytes] = path.read_bytes().splitlines(keepends=True)
-    except OSError as bad:
-        raise InputError(f"cannot be read: {bad.strerror}", where=str(path)) from None
-    found: dict[tuple[str, str, int], Session] = {}
-    for number, line in enumerate(lines, 1):
-        try:
-            one = msgspec.json.decode(line, type=Session)
-        except msgspec.DecodeError as bad:
-            if number == len(lines) and not line.endswith(b"\n"):
-                break  # killed while it wrote
-            raise InputError(f"not a session: {bad}", where=f"{path}:{number}") from None
-        found[_key(one)] = one
-    return list(found.values())
+    return list({_key(one): one for one in common.records(out / SESSIONS, Session, "a session")}.values())
 
 
 def _key(one: Session) -> tuple[str, str, int]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from tallystick.errors import InputError
+from tallystick.evals.common import folder as common
 from tallystick.evals.lifecycle.row import Reply, Row
 from tallystick.evals.lifecycle.suite.item import Item
 
@@ -111,36 +112,18 @@ def read(folder: Path, name: str = REPLIES) -> list[Raw]:
     Raises:
         InputError: the file cannot be read, or a line is no reply. A last line that was cut off is left out.
     """
-    path = folder / name
-    try:
-        lines = path.read_bytes().splitlines(keepends=True)
-    except OSError as bad:
-        raise InputError(f"cannot be read: {bad.strerror}", where=str(path)) from None
-    found: dict[tuple[str, int, str], Raw] = {}
-    for number, line in enumerate(lines, 1):
-        try:
-            raw = msgspec.json.decode(line, type=Raw)
-        except msgspec.DecodeError as bad:
-            if number == len(lines) and not line.endswith(b"\n"):
-                break  # the run was killed while it wrote; that reply is asked for again
-            raise InputError(f"not a reply: {bad}", where=f"{path}:{number}") from None
-        found[raw.stimulus, raw.repetition, raw.source] = raw
-    return list(found.values())
+    replies = common.records(folder / name, Raw, "a reply")
+    return list({(raw.stimulus, raw.repetition, raw.source): raw for raw in replies}.values())
 
 
 def append(folder: Path, raw: Raw, name: str = REPLIES) -> None:
     """Append a reply to a folder."""
-    with (folder / name).open("ab") as file:
-        file.write(msgspec.json.encode(raw) + b"\n")
+    common.append(folder / name, raw)
 
 
 def mend(folder: Path, name: str = REPLIES) -> None:
     """Cut off a last line that a killed run left unfinished, so that the next one does not join it."""
-    path = folder / name
-    if path.exists():
-        data = path.read_bytes()
-        if data and not data.endswith(b"\n"):
-            path.write_bytes(data[: data.rfind(b"\n") + 1])
+    common.mend(folder / name)
 
 
 def settle(folder: Path, settings: Mapping[str, Any]) -> None:
@@ -149,17 +132,14 @@ def settle(folder: Path, settings: Mapping[str, Any]) -> None:
     Raises:
         InputError: it cannot be used, or holds a run with other settings.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as bad:
-        raise InputError(f"cannot be made: {bad.strerror}", where=str(folder), fix="name a folder") from None
+    common.made(folder)
     now = msgspec.to_builtins(dict(settings))
     path = folder / SETTINGS
     if not path.exists():
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(now), indent=2) + b"\n")
+        common.write_settings(path, now)
         return
     before = settings_of(folder)
-    other = sorted(k for k in {*before, *now} if before.get(k) != now.get(k))
+    other = common.differing(before, now)
     if other:
         raise InputError(
             f"the folder holds a run with other settings: {', '.join(other)}", where=str(folder),

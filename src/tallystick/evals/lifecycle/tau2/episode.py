@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tallystick.errors import InputError
+from tallystick.evals.common import folder as common
 from tallystick.evals.tau2.replay import Step
 from tallystick.evals.tau2.tasks import Domain
 from tallystick.evals.tau2.world import Call, Result
@@ -78,24 +78,10 @@ def read(folder: Path) -> list[Episode]:
     Raises:
         InputError: the file cannot be read, or a line is no episode. A last line that was cut off is left out.
     """
-    path = folder / EPISODES
-    try:
-        lines = path.read_bytes().splitlines(keepends=True)
-    except OSError as bad:
-        raise InputError(f"cannot be read: {bad.strerror}", where=str(path)) from None
-    found: dict[tuple[str, int], Episode] = {}
-    for number, line in enumerate(lines, 1):
-        try:
-            one = msgspec.json.decode(line, type=Episode)
-        except msgspec.DecodeError as bad:
-            if number == len(lines) and not line.endswith(b"\n"):
-                break
-            raise InputError(f"not an episode: {bad}", where=f"{path}:{number}") from None
-        found[one.task, one.epoch] = one
-    return list(found.values())
+    played = common.records(folder / EPISODES, Episode, "an episode")
+    return list({(one.task, one.epoch): one for one in played}.values())
 
 
 def append(folder: Path, one: Episode) -> None:
     """Append an episode to a folder."""
-    with (folder / EPISODES).open("ab") as file:
-        file.write(msgspec.json.encode(one) + b"\n")
+    common.append(folder / EPISODES, one)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from tallystick.errors import InputError
+from tallystick.evals.common import folder
 from tallystick.evals.termination.closed.play import Trajectory
 
 TRAJECTORIES: Final = "trajectories.jsonl"
@@ -44,11 +45,8 @@ def load(out: Path | None, settings: Mapping[str, Any]) -> dict[Key, Trajectory]
     """
     if out is None:
         return {}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as bad:
-        raise InputError(f"cannot be made: {bad.strerror}", where=str(out), fix="name a folder") from None
-    other = _settle(out / SETTINGS, settings)
+    folder.made(out)
+    other = folder.settled(out / SETTINGS, settings, "a study")
     if other:
         raise InputError(
             f"the folder holds trajectories with other settings: {', '.join(other)}",
@@ -62,19 +60,6 @@ def load(out: Path | None, settings: Mapping[str, Any]) -> dict[Key, Trajectory]
     return {t.key: t for t in found}
 
 
-def _settle(path: Path, settings: Mapping[str, Any]) -> list[str]:
-    now = msgspec.to_builtins(dict(settings))
-    if not path.exists():
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(now), indent=2) + b"\n")
-        return []
-    try:
-        kept = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except msgspec.DecodeError as bad:
-        raise InputError(f"not the settings of a study: {bad}", where=str(path)) from None
-    return sorted(k for k in {*kept, *now} if kept.get(k) != now.get(k))
-
-
 def append(out: Path, trajectory: Trajectory) -> None:
     """Append a trajectory to a folder."""
-    with (out / TRAJECTORIES).open("ab") as file:
-        file.write(msgspec.json.encode(trajectory) + b"\n")
+    folder.append(out / TRAJECTORIES, trajectory)
