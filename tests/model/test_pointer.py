@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.model.pointer import MISSING, join, resolve, resolve_each, split
+from tallystick.model.pointer import MISSING, join, leaves, resolve, resolve_each, split
 
 # RFC 6901 section 5.
 DOCUMENT = {"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, 'k"l': 6, " ": 7, "m~n": 8}
@@ -64,3 +64,13 @@ def test_a_star_yields_every_item_in_order() -> None:
     document = {"rows": [{"id": 1}, {"x": 0}, {"id": None}], "more": {"b": {"id": 3}, "a": {"id": 4}}}
     assert list(resolve_each(document, split("/rows/*/id"))) == [("/rows/0/id", 1), ("/rows/2/id", None)]
     assert list(resolve_each(document, split("/more/*/id"))) == [("/more/b/id", 3), ("/more/a/id", 4)]
+
+
+def test_leaves_are_everything_that_holds_nothing_else_in_order() -> None:
+    value = {"b": [1, {"c": None}], "a": "x", "empty": {}, "none": []}
+    assert list(leaves(value)) == [(("b", 0), 1), (("b", 1, "c"), None), (("a",), "x")]
+    assert list(leaves("x")) == [((), "x")]
+    deep: object = "end"
+    for _ in range(2_000):
+        deep = [deep]
+    assert [found for _, found in leaves(deep)] == ["end"]

@@ -85,3 +85,16 @@ def resolve_each(value: Any, tokens: tuple[str, ...], *, gaps: bool = False) -> 
                 stack.append(((*path, token), found, at + 1))
             elif gaps:
                 yield join(path if token == "*" else (*path, token)), MISSING
+
+
+def leaves(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Yield (path, value) for everything in a JSON value that is no object and no array, in order."""
+    stack: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
+    while stack:
+        path, here = stack.pop()
+        if isinstance(here, Mapping):
+            stack.extend(((*path, name), item) for name, item in reversed(list(here.items())))
+        elif isinstance(here, (list, tuple)):
+            stack.extend(((*path, i), here[i]) for i in reversed(range(len(here))))
+        else:
+            yield path, here

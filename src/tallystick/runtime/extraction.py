@@ -17,13 +17,12 @@ import msgspec
 from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError
 from tallystick.gates.residual import Grounded, ground
-from tallystick.gates.residual.refs import scalars
 from tallystick.gates.residual.sources import Sources
 from tallystick.model import jsontext
 from tallystick.model.canonical import canonical
 from tallystick.model.decision import Reason
 from tallystick.model.events import Obliged
-from tallystick.model.pointer import split
+from tallystick.model.pointer import join, leaves, split
 from tallystick.model.residual import Residual
 from tallystick.model.values import EntityRef
 from tallystick.runtime.known import args_named, one_of, tool_named
@@ -315,8 +314,8 @@ class _Known:
         A reference is data here: an obligation is fixed before anything is proposed.
         """
         return all(
-            self._sources.grounds(tool, name, split(pointer), leaf) or self._asked(leaf)
-            for pointer, leaf in scalars(value)
+            self._sources.grounds(tool, name, split(join(path)), leaf) or self._asked(leaf)
+            for path, leaf in leaves(value)
         )
 
     def _asked(self, leaf: Any) -> bool:

@@ -6,7 +6,7 @@ then binds the replica's values to their sources. Prompts are ours; the paper pu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from tallystick.evals.takeover.ports import Port, Seen, troubled
 from tallystick.evals.takeover.surface import Frontier, Proposal
 from tallystick.evals.takeover.telling import contract_words, feedback_words, history, shown
 from tallystick.model import jsontext
-from tallystick.model.pointer import join
+from tallystick.model.pointer import join, leaves
 from tallystick.model.residual import AT, FROM, Residual
 from tallystick.models import is_local
 from tallystick.runtime.successors import args_schema
@@ -260,22 +260,10 @@ class _Trial:
 
     def _sourced(self, value: Any) -> Any:
         for n in range(len(self._worked), 0, -1):
-            for at, leaf in leaves(self._worked[n - 1][2]):
+            for path, leaf in leaves(self._worked[n - 1][2]):
                 if leaf == value and not isinstance(value, (bool, dict, list)):
-                    return {FROM: f"step-{n}", AT: at}
+                    return {FROM: f"step-{n}", AT: join(path)}
         return value
-
-
-def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield (JSON Pointer, value) of everything in a JSON value that holds nothing else."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from leaves(inner, (*path, name))
-    elif isinstance(value, (list, tuple)):
-        for n, inner in enumerate(value):
-            yield from leaves(inner, (*path, n))
-    else:
-        yield join(path), value
 
 
 def _evidence(brief: Any) -> str:

@@ -6,14 +6,14 @@ Made from replaying the recording beyond the cut, so neither a gate nor a succes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tallystick.contracts.types import Contract
 from tallystick.evals.takeover.state_bench_cuts import Cut
 from tallystick.evals.takeover.state_bench_world import stated
 from tallystick.evals.takeover.surface import Gold, Wanted
-from tallystick.model.pointer import join
+from tallystick.model.pointer import join, leaves
 from tallystick.model.residual import AT, FROM
 from tallystick.model.values import same
 from tallystick.view import View, targets_of
@@ -68,10 +68,10 @@ def _sourced(value: Any, known: Sequence[Any], words: str, shown: Sequence[tuple
     """Return a value, or a reference to the call of the continuation that shows it where the prefix does not."""
     if isinstance(value, bool) or value in (None, "") or not isinstance(value, (str, int)):
         return value
-    if _says(value, words) or any(same(found, value) for result in known for _, found in _scalars(result)):
+    if _says(value, words) or any(same(found, value) for result in known for _, found in leaves(result)):
         return value
     for name, result in shown:
-        for path, found in _scalars(result):
+        for path, found in leaves(result):
             if same(found, value):
                 return {FROM: name, AT: join(path)}
     return value
@@ -84,22 +84,11 @@ def _is_stated(value: Any, known: Sequence[Any], words: str) -> bool:
     """
     if isinstance(value, bool) or value in (None, "", 0):
         return False
-    return _says(value, words) or any(same(found, value) for result in known for _, found in _scalars(result))
+    return _says(value, words) or any(same(found, value) for result in known for _, found in leaves(result))
 
 
 def _says(value: Any, words: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(str(value))}(?![\w-])", words) is not None
-
-
-def _scalars(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _scalars(item, (*path, name))
-    elif isinstance(value, list):
-        for at, item in enumerate(value):
-            yield from _scalars(item, (*path, at))
-    else:
-        yield path, value
 
 
 def _others(owed: Sequence[Wanted], contract: Contract, view: View) -> dict[str, str]:
@@ -108,7 +97,7 @@ def _others(owed: Sequence[Wanted], contract: Contract, view: View) -> dict[str,
     Kinds of one entity only, such as the customer, have none; then an id of the same shape in some result will do.
     """
     found: dict[str, str] = {}
-    seen = sorted({v for r in view.receipts for _, v in _scalars(r.value) if isinstance(v, str)})
+    seen = sorted({v for r in view.receipts for _, v in leaves(r.value) if isinstance(v, str)})
     for one in owed:
         for ref in targets_of(contract.tools[one.tool], one.args):
             if ref.id not in map(str, one.args.values()):

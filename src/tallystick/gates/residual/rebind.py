@@ -18,11 +18,11 @@ from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import InputError
 from tallystick.gates.residual.claims import accepted_now
 from tallystick.gates.residual.proposal import Proposal
-from tallystick.gates.residual.refs import Path, Ref, plain, refs_in, rewritten, scalars
+from tallystick.gates.residual.refs import Path, Ref, plain, refs_in, rewritten
 from tallystick.gates.residual.sources import Sources
 from tallystick.model import jsontext
 from tallystick.model.events import Blob, ReplicaCall
-from tallystick.model.pointer import MISSING, resolve
+from tallystick.model.pointer import MISSING, join, leaves, resolve
 from tallystick.model.residual import json_text
 from tallystick.view import View
 from tallystick.view.parse import parse_args
@@ -100,9 +100,9 @@ def _shown(sources: Sources, proposal: Proposal, replica: Sequence[ReplicaCall])
         if not mine:
             continue
         results[call.id] = _result(mine.popleft().result)
-        for pointer, value in scalars(results[call.id]):
+        for path, value in leaves(results[call.id]):
             if value is not None and not isinstance(value, bool) and value != "":
-                found.setdefault(json_text(value), []).append(_Place(at, call.id, call.tool, pointer))
+                found.setdefault(json_text(value), []).append(_Place(at, call.id, call.tool, join(path)))
     return found
 
 

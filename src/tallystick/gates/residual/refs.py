@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tallystick.errors import InputError
-from tallystick.model.pointer import MISSING, join, resolve, split
+from tallystick.model.pointer import MISSING, resolve, split
 from tallystick.model.residual import AT, FROM
 from tallystick.view import View
 
@@ -134,16 +134,3 @@ def receipt_says(view: View, ref: Ref) -> Any:
     """Return what a live receipt says at a place, or `MISSING`."""
     receipt = view.index.receipt_by_id.get(ref.source)
     return resolve(receipt.value, ref.tokens) if receipt is not None and receipt.good else MISSING
-
-
-def scalars(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (pointer, scalar) for every scalar inside a JSON value, in order."""
-    stack: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
-    while stack:
-        path, here = stack.pop()
-        if isinstance(here, Mapping):
-            stack.extend(((*path, name), here[name]) for name in reversed(here))
-        elif isinstance(here, (list, tuple)):
-            stack.extend(((*path, i), here[i]) for i in reversed(range(len(here))))
-        else:
-            yield join(path), here

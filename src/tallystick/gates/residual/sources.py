@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from tallystick.contracts.types import Contract, Tool
 from tallystick.gates.residual.ground import task_inputs
-from tallystick.gates.residual.refs import TASK, Path, Ref, receipt_says, scalars
+from tallystick.gates.residual.refs import TASK, Path, Ref, receipt_says
 from tallystick.model import jsontext
-from tallystick.model.pointer import MISSING, resolve
+from tallystick.model.pointer import MISSING, leaves, resolve
 from tallystick.model.residual import Residual
 from tallystick.model.values import decimal_of, same
 from tallystick.view import View
@@ -121,7 +121,7 @@ class Sources:
             yield receipt.value if receipt is not None and receipt.good else None
 
     def _add(self, value: Any) -> None:
-        for _, scalar in scalars(value):
+        for _, scalar in leaves(value):
             if isinstance(scalar, str):
                 self._texts.add(scalar)
                 self._number(scalar)

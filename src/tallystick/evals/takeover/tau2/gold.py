@@ -16,9 +16,10 @@ from tallystick.evals.takeover.surface import Gold, Wanted
 from tallystick.evals.takeover.tau2.contracts import Domain, contract_of
 from tallystick.evals.takeover.tau2.cuts import Cut, is_write, outcomes, stand_in_words
 from tallystick.evals.takeover.tau2.tools import answered, refused
-from tallystick.evals.takeover.tau2.values import leaves, place_in, replaced, said
+from tallystick.evals.takeover.tau2.values import place_in, replaced, said
 from tallystick.evals.tau2.tasks import tasks
 from tallystick.evals.tau2.world import World, opened
+from tallystick.model.pointer import leaves
 from tallystick.model.residual import AT, FROM
 from tallystick.view.keys import targets_of
 

@@ -7,23 +7,11 @@ user's words, from reads that could be made, and from nowhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tallystick.model.pointer import join
+from tallystick.model.pointer import join, leaves
 from tallystick.model.values import same
-
-
-def leaves(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield (path, value) of every value that is no object and no array."""
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from leaves(item, (*at, name))
-    elif isinstance(value, (list, tuple)):
-        for n, item in enumerate(value):
-            yield from leaves(item, (*at, n))
-    else:
-        yield at, value
 
 
 def place_in(result: Any, wanted: Any) -> str | None:
