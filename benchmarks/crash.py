@@ -272,6 +272,20 @@ def measured() -> Iterator[tuple[int, float]]:
         yield steps, time.perf_counter() - begun[0]
 
 
+def tell(result: dict[str, Any], *, as_json: bool) -> None:
+    """Print what a series of kills came to: one JSON object, or a line for each figure and count."""
+    if as_json:
+        print(jsontext.dumps(result))
+        return
+    for key, value in result.items():
+        if isinstance(value, dict):
+            print(f"{key}:")
+            for name, count in value.items():
+                print(f"  {count:>5}  {name}")
+        else:
+            print(f"{key}: {value if not isinstance(value, list) else json.dumps(value)}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
@@ -296,16 +310,7 @@ def main() -> int:
         "statuses": dict(Counter(str(k.status) for k in found)),
         "wrong": [asdict(k) for k in wrong],
     }
-    if chosen.json:
-        print(jsontext.dumps(result))
-    else:
-        for key, value in result.items():
-            if isinstance(value, dict):
-                print(f"{key}:")
-                for name, count in value.items():
-                    print(f"  {count:>5}  {name}")
-            else:
-                print(f"{key}: {value if not isinstance(value, list) else json.dumps(value)}")
+    tell(result, as_json=chosen.json)
     return 1 if wrong else 0
 
 

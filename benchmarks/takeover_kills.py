@@ -24,12 +24,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from crash import CONTRACT, INVOICE, LEASE_SECONDS, RUN, SteppingStore, Steps, _child, stepping
+from crash import CONTRACT, INVOICE, LEASE_SECONDS, RUN, SteppingStore, Steps, _child, stepping, tell
 from tallystick import Guard, Run
 from tallystick.demo.desk import Desk, Faults
 from tallystick.errors import LeaseHeldError
 from tallystick.ledger.sqlite import SQLiteStore
-from tallystick.model import jsontext
 from tallystick.model.events import Intent, ResidualEnded, ResidualFrozen, Tenure
 from tallystick.runtime.principals import view_of
 from tallystick.runtime.recheck import recheck
@@ -274,16 +273,7 @@ def main() -> int:
         "statuses": dict(Counter(str(k.status) for k in found)),
         "wrong": [asdict(k) for k in wrong],
     }
-    if chosen.json:
-        print(jsontext.dumps(result))
-    else:
-        for key, value in result.items():
-            if isinstance(value, dict):
-                print(f"{key}:")
-                for name, count in value.items():
-                    print(f"  {count:>5}  {name}")
-            else:
-                print(f"{key}: {value}")
+    tell(result, as_json=chosen.json)
     return 1 if wrong else 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tallystick import Guard, Run
+from tallystick.contracts import parse
 from tallystick.demo.desk import Desk, Faults
 from tallystick.runtime.recheck import Recheck, recheck
 from tallystick.runtime.replicas import Fork, sqlite_replica
@@ -77,3 +78,25 @@ def forked(desk: Desk) -> Fork:
 def rechecked(run: Run) -> Recheck:
     """Return what a recheck of the run's whole record finds."""
     return recheck(run._journal.store.events(run.id), run.contract)
+
+
+PAYOUT = parse("""
+contract: payout/1
+entities:
+  claim: {id: id, status: string}
+tools:
+  get_claim:
+    effect: read
+    args: {claim: id}
+    target: claim(args.claim)
+    yields: {claim: {id: /id, status: /status}}
+  pay_out:
+    effect: write
+    args: {claim: id}
+    target: claim(args.claim)
+    needs_approval: finance
+    ok: result.ok == true
+task:
+  owes: [{id: paid, by: pay_out}]
+""")
+"""Somebody has to approve each payment."""

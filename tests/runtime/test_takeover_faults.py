@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tallystick import Guard, Principal, Run
 from tallystick.certificates.check import check_certificate
-from tallystick.contracts import parse
 from tallystick.demo.desk import Desk
 from tallystick.errors import InputError
 from tallystick.ledger.memory import MemoryStore
@@ -29,6 +28,7 @@ from tests.runtime.shop import Clock, Faulty
 from tests.runtime.takeover_desk import (
     CONTRACT,
     INVOICE,
+    PAYOUT,
     TASK,
     answer,
     check,
@@ -308,27 +308,6 @@ def test_a_fork_that_is_none_ends_the_tenure(tmp_path: Path) -> None:
         assert run.take_over(ScriptedSuccessor([rest(receipt)]), replica=fork).reason == "takeover.replica"
 
 
-APPROVED = parse("""
-contract: payout/1
-entities:
-  claim: {id: id, status: string}
-tools:
-  get_claim:
-    effect: read
-    args: {claim: id}
-    target: claim(args.claim)
-    yields: {claim: {id: /id, status: /status}}
-  pay_out:
-    effect: write
-    args: {claim: id}
-    target: claim(args.claim)
-    needs_approval: finance
-    ok: result.ok == true
-task:
-  owes: [{id: paid, by: pay_out}]
-""")
-
-
 def test_a_call_that_needs_approval_is_held_before_anything_runs_and_admitted_once_it_is_given(tmp_path: Path) -> None:
     paid: list[str] = []
     tools = {
@@ -337,7 +316,7 @@ def test_a_call_that_needs_approval_is_held_before_anything_runs_and_admitted_on
     }
     key = Ed25519PrivateKey.generate()
     finance = Principal(id="ann", role="finance", public_key=key.public_key().public_bytes_raw())
-    guard = Guard(APPROVED, tools=tools)
+    guard = Guard(PAYOUT, tools=tools)
     run = guard.run(run_id="r", principals=[finance])
     run.call("get_claim", {"claim": "C-1"})
     run.confirm("claim", "C-1")

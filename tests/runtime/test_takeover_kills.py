@@ -5,41 +5,20 @@ The tenure, the kill and the second process are those of `benchmarks/takeover_ki
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.runtime.kills import killed_at
+
 pytestmark = pytest.mark.xdist_group("crash")  # one worker kills, once for all of them
-ROOT = Path(__file__).resolve().parents[2]
 POINTS = (1, 2, 5, 9, 12, 15, 17, 18, 19, 20, 21, 23, 26)
 """Steps at which the process kills itself: before and after each append and each call, live or on the replica."""
-SCRIPT = """
-import json, pathlib, sys, dataclasses
-sys.path.insert(0, sys.argv[1])
-import takeover_kills
-found = []
-for point in json.loads(sys.argv[3]):
-    folder = pathlib.Path(sys.argv[2]) / str(point)
-    folder.mkdir()
-    killed = takeover_kills.kill_one(folder, 3, steps=0, seconds=0, at=point)
-    found.append(dict(dataclasses.asdict(killed), right=killed.right))
-print(json.dumps(found))
-"""
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
-    if not hasattr(os, "fork"):
-        pytest.skip("no fork on this system")
-    command = [sys.executable, "-c", SCRIPT, str(ROOT / "benchmarks"), str(tmp_path_factory.mktemp("kills"))]
-    done = subprocess.run([*command, json.dumps(POINTS)], check=False, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    return dict(zip(POINTS, json.loads(done.stdout), strict=True))
+    return killed_at(POINTS, "takeover_kills", 3, tmp_path_factory.mktemp("kills"))
 
 
 @pytest.mark.parametrize("point", POINTS)

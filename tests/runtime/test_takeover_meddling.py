@@ -18,7 +18,7 @@ from tallystick.model.values import EntityRef
 from tallystick.runtime.principals import signed_approval
 from tallystick.runtime.recheck import recheck
 from tallystick.runtime.successors import Brief, ScriptedSuccessor
-from tests.runtime.takeover_desk import CONTRACT, frontier, rechecked, rest
+from tests.runtime.takeover_desk import CONTRACT, PAYOUT, frontier, rechecked, rest
 
 TRIP = parse("""
 contract: trip/1
@@ -201,26 +201,6 @@ def test_doubt_comes_before_extraction(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------ people
-
-PAYOUT = parse("""
-contract: payout/1
-entities:
-  claim: {id: id, status: string}
-tools:
-  get_claim:
-    effect: read
-    args: {claim: id}
-    target: claim(args.claim)
-    yields: {claim: {id: /id, status: /status}}
-  pay_out:
-    effect: write
-    args: {claim: id}
-    target: claim(args.claim)
-    needs_approval: finance
-    ok: result.ok == true
-task:
-  owes: [{id: paid, by: pay_out}]
-""")
 
 
 def test_a_held_call_is_pending_and_goes_through_once_a_principal_approves_it() -> None:

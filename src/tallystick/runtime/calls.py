@@ -37,7 +37,7 @@ from tallystick.runtime.letters import collect
 from tallystick.runtime.lost import LostAnswer, handed_back
 from tallystick.runtime.outcome import Outcome, Status, refusal
 from tallystick.runtime.pending import awaits_principal
-from tallystick.runtime.proposals import Proposal, call_of, exact_args, minted_key, misfit, refusal_body, unusable
+from tallystick.runtime.proposals import Proposal, call_of, minted_key, misfit, refusal_body, unusable
 from tallystick.runtime.receipts import Receipts
 from tallystick.runtime.results import ToolResult
 from tallystick.runtime.secrets import secret_in
@@ -340,18 +340,7 @@ class Calls:
 
     def query(self, tool: str, args_text: str) -> Proposal:
         """Return the proposal of a read the runtime itself makes."""
-        exact, text, problem, dispatch = exact_args(None, args_text)
-        return Proposal(
-            tool=tool,
-            exact=exact,
-            text=text,
-            dispatch=dispatch,
-            args_text=None,
-            problem=problem,
-            fn=None,
-            timeout=self.timeout,
-            own=True,
-        )
+        return Proposal.of(tool, args_text, timeout=self.timeout, own=True)
 
     # ------------------------------------------------------------------ not admitted
 

@@ -54,6 +54,24 @@ class Proposal:
     tries: set[str] = field(default_factory=set)  # doubts a status query was already made for
     answers: dict[str, Permission] = field(default_factory=dict)  # of permission lookups made, by control
 
+    @classmethod
+    def of(
+        cls,
+        tool: str,
+        args: Mapping[str, Any] | str,
+        *,
+        timeout: float | None,
+        wish: str = "",
+        own: bool = False,
+        tenure: str = "",
+    ) -> Proposal:
+        """Return the proposal of a call the runtime itself makes, of a registered tool: arguments as values or text."""
+        exact, text, problem, dispatch = exact_args(None, args) if isinstance(args, str) else exact_args(args, None)
+        return cls(
+            tool=tool, exact=exact, text=text, dispatch=dispatch, args_text=None, problem=problem, fn=None,
+            timeout=timeout, wish=wish, own=own, tenure=tenure,
+        )  # fmt: skip
+
 
 def exact_args(args: object, args_text: str | None) -> tuple[dict[str, Any], str, str | None, dict[str, Any]]:
     """Return (arguments as exact JSON values, their text, problem, what the callable gets).

@@ -27,7 +27,7 @@ from tallystick.model.residual import Graph, Node, Residual
 from tallystick.runtime.drivers import Steps, Write
 from tallystick.runtime.journal import RUNTIME
 from tallystick.runtime.outcome import Outcome
-from tallystick.runtime.proposals import Proposal, exact_args
+from tallystick.runtime.proposals import Proposal
 from tallystick.runtime.takeover_record import (
     CALL_REFUSED,
     INCOMPLETE,
@@ -120,16 +120,10 @@ class Live:
             return {}, (UNBOUND, (args,))
 
     def _proposal(self, node: Node, args: Mapping[str, Any]) -> Proposal:
-        exact, text, problem, dispatch = exact_args(args, None)
         events = [name for name in node.covers if self._is_event(name)]
-        return Proposal(
-            tool=node.tool,
-            exact=exact,
-            text=text,
-            dispatch=dispatch,
-            args_text=None,
-            problem=problem,
-            fn=None,
+        return Proposal.of(
+            node.tool,
+            args,
             timeout=self._calls.timeout,
             # A wish narrows what a call discharges to one obligation; a batch that covers several leaves it open.
             wish=events[0] if len(events) == 1 else "",
