@@ -8,7 +8,8 @@ from typing import Any
 
 from tallystick.contracts.types import EntityExpr, Requirement, Tool
 from tallystick.errors import ExpressionError
-from tallystick.model.events import Confirmation, args_digest
+from tallystick.model.events import Confirmation
+from tallystick.model.exact import args_digest
 from tallystick.model.proposal import Call
 from tallystick.model.values import EntityRef, same
 from tests.gates import naive_facts as facts

@@ -21,16 +21,8 @@ from tallystick.contracts.types import (
 )
 from tallystick.gates.act import may_act
 from tallystick.model.decision import Decision
-from tallystick.model.events import (
-    Approval,
-    Confirmation,
-    Lifted,
-    OperationClosed,
-    Raised,
-    SchemaChanged,
-    Settled,
-    args_digest,
-)
+from tallystick.model.events import Approval, Confirmation, Lifted, OperationClosed, Raised, SchemaChanged, Settled
+from tallystick.model.exact import args_digest
 from tallystick.model.proposal import Call
 from tallystick.model.values import instant_of
 from tallystick.view import View

@@ -30,8 +30,8 @@ from tallystick.model.events import (
     Stated,
     Tenure,
     Wish,
-    args_digest,
 )
+from tallystick.model.exact import args_digest
 from tallystick.model.proposal import Call
 from tallystick.model.values import instant_of
 from tallystick.view import View

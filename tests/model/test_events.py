@@ -25,12 +25,11 @@ from tallystick.model.events import (
     Intent,
     Receipt,
     Said,
-    args_digest,
     blob,
     seal,
-    tagged,
     unseal,
 )
+from tallystick.model.exact import args_digest, tagged
 from tallystick.model.signing import is_signed_by, sign
 from tallystick.model.values import same
 from tests.model.test_canonical import TEXT

@@ -16,7 +16,8 @@ from tallystick.errors import LedgerError
 from tallystick.ledger.keys import public_bytes, signing_key
 from tallystick.ledger.sqlite import SQLiteStore
 from tallystick.model.canonical import canonical
-from tallystick.model.events import Intent, Settled, args_digest
+from tallystick.model.events import Intent, Settled
+from tallystick.model.exact import args_digest
 from tallystick.runtime.letters import send
 from tallystick.runtime.principals import deliver, signed_approval, signed_lift, signed_waiver, waiting
 from tests.runtime.shop import CONTRACT, PAY, TASK, Clock, Shop, events_of, in_thread, kinds

@@ -23,7 +23,7 @@ from tallystick.contracts.types import (
 )
 from tallystick.contracts.yamltext import Path
 from tallystick.model.canonical import canonical, digest
-from tallystick.model.events import tagged
+from tallystick.model.exact import tagged
 from tallystick.model.values import Type
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tallystick.gates.answers import Answer, Met, Missing, Violated
 from tallystick.model.decision import Reason
-from tallystick.model.events import args_digest
+from tallystick.model.exact import args_digest
 from tallystick.model.proposal import Call
 from tallystick.model.values import EntityRef
 from tallystick.view import ApprovalRecord, View

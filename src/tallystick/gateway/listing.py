@@ -17,7 +17,7 @@ from tallystick.errors import InputError
 from tallystick.gateway.own import Own
 from tallystick.model import jsontext
 from tallystick.model.canonical import canonical, digest
-from tallystick.model.events import tagged
+from tallystick.model.exact import tagged
 from tallystick.runtime.run import Run
 
 NOTHING_FITS: Final[Mapping[str, Any]] = {"not": {}}

@@ -19,7 +19,7 @@ import msgspec
 
 from tallystick.errors import InputError
 from tallystick.model.canonical import canonical
-from tallystick.model.events import tagged
+from tallystick.model.exact import tagged
 from tallystick.model.proposal import Quantifier, StopOutcome
 from tallystick.model.values import Money, Quantity, Type, decimal_of, plain
 
@@ -158,7 +158,7 @@ def lexical(value: Any, type_: Type | None = None) -> Any:
     """Return a typed value (as `Type.parse` gives it) in the form a certificate states it.
 
     Numbers, money, quantities, instants and dates are text; sets are sorted lists. Under the type `json`, where nothing
-    else tells a number from a text, values stand as `events.tagged` writes them. `value_of` reads it back.
+    else tells a number from a text, values stand as `exact.tagged` writes them. `value_of` reads it back.
 
     Args:
         value: the value.

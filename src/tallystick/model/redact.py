@@ -19,7 +19,8 @@ from typing import Any, Final
 from tallystick.errors import InputError
 from tallystick.model import jsontext
 from tallystick.model.canonical import canonical
-from tallystick.model.events import Blob, blob, tagged
+from tallystick.model.events import Blob, blob
+from tallystick.model.exact import tagged
 from tallystick.model.pointer import join
 
 PREFIX: Final = "hmac:"

@@ -24,7 +24,8 @@ from tallystick.handoff import Form
 from tallystick.handoff.controls import CODES
 from tallystick.model import jsontext
 from tallystick.model.decision import Decision, Verdict
-from tallystick.model.events import Blob, Intent, Receipt, args_digest
+from tallystick.model.events import Blob, Intent, Receipt
+from tallystick.model.exact import args_digest
 from tallystick.model.proposal import Call
 from tallystick.runtime.blocking import lift_expired
 from tallystick.runtime.bounds import OF_CALLS, OWN, Bounds, fingerprint, why_stuck

@@ -11,7 +11,7 @@ from tallystick.gates.answers import Met
 from tallystick.gates.approval import approval_of
 from tallystick.handoff.controls import NEEDS_APPROVAL
 from tallystick.model.decision import Decision, Verdict, decision_of
-from tallystick.model.events import args_digest
+from tallystick.model.exact import args_digest
 from tallystick.model.proposal import Call
 from tallystick.view import View
 from tallystick.view.parse import parse_args

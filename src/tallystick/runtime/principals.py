@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tallystick.errors import InputError, LeaseHeldError
 from tallystick.ledger.store import Store
-from tallystick.model.events import Approval, DoubtSettled, Lifted, Settled, Started, Tenure, args_digest
+from tallystick.model.events import Approval, DoubtSettled, Lifted, Settled, Started, Tenure
+from tallystick.model.exact import args_digest
 from tallystick.model.signing import sign
 from tallystick.model.values import EntityRef
 from tallystick.runtime.journal import RUNTIME, Clock, Journal, stamp

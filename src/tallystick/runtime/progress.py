@@ -18,7 +18,8 @@ from tallystick.contracts.types import Contract, Tool
 from tallystick.errors import ExpressionError, InputError
 from tallystick.gates.settle import status_query
 from tallystick.model import jsontext
-from tallystick.model.events import Receipt, Sealed, args_digest
+from tallystick.model.events import Receipt, Sealed
+from tallystick.model.exact import args_digest
 from tallystick.model.pointer import MISSING, resolve
 from tallystick.model.values import same
 from tallystick.view import CallRecord, ReceiptRecord, View

@@ -30,8 +30,8 @@ from tallystick.model.events import (
     Settled,
     Stated,
     Wish,
-    tagged,
 )
+from tallystick.model.exact import tagged
 from tallystick.model.values import EntityRef, instant_of
 from tallystick.progress import Report
 from tallystick.runtime.blocking import Shown, instant_in, rows_of

@@ -10,7 +10,7 @@ from tallystick.contracts.exact import exact
 from tallystick.contracts.types import Completeness, Contract, Effect, EntityExpr, Tool
 from tallystick.errors import ExpressionError
 from tallystick.model.canonical import canonical
-from tallystick.model.events import tagged
+from tallystick.model.exact import tagged
 from tallystick.model.pointer import MISSING, resolve
 from tallystick.model.values import EntityRef, Money, Quantity, plain
 

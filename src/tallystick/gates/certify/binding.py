@@ -19,7 +19,8 @@ from tallystick.gates.certify.demand import candidates, demanded
 from tallystick.gates.certify.exhibits import anchor, dates_of_slot, scope_of_slot
 from tallystick.gates.certify.obligations import discharge_of
 from tallystick.model.certificate import BoundClaim, Certificate, ClaimScope, Reference, lexical, value_of
-from tallystick.model.events import SEMANTICS, tagged
+from tallystick.model.events import SEMANTICS
+from tallystick.model.exact import tagged
 from tallystick.model.pointer import join
 from tallystick.model.proposal import Claim, Stop
 from tallystick.model.values import EntityRef, Type

@@ -23,7 +23,7 @@ from tallystick.gates.channels import Channels
 from tallystick.gates.claim_evidence import records
 from tallystick.model.canonical import canonical
 from tallystick.model.certificate import value_of
-from tallystick.model.events import tagged
+from tallystick.model.exact import tagged
 from tallystick.model.pointer import MISSING, join, resolve, resolve_each, split
 from tallystick.model.values import EXACT, EntityRef, Money, Quantity, Type, date_of, instant_of
 from tallystick.view import ReceiptRecord, View

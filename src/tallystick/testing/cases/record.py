@@ -15,6 +15,7 @@ from tallystick.contracts.types import Contract
 from tallystick.errors import InputError
 from tallystick.model import events as e
 from tallystick.model import jsontext
+from tallystick.model.exact import args_digest
 from tallystick.model.values import instant_of
 from tallystick.testing.cases.declare import KIND, kind_of
 from tallystick.testing.cases.read import Scene, ToolDecl, writable
@@ -177,14 +178,14 @@ class _Writer:
         return tool is not None and tool.needs_approval
 
     def _approved(self, made: Made) -> str | None:
-        sha = e.args_digest(made.args)
+        sha = args_digest(made.args)
         fits = [n for n, tool, digest, yes in self.approvals if yes and tool == made.tool and digest == sha]
         return fits[-1] if fits else None
 
     def _approved_later(self, made: Made) -> bool:
-        sha = e.args_digest(made.args)
+        sha = args_digest(made.args)
         return any(
-            v["kind"] == "approval" and v["tool"] == made.tool and e.args_digest(v["args"]) == sha
+            v["kind"] == "approval" and v["tool"] == made.tool and args_digest(v["args"]) == sha
             for v in self.scene.events[made.at + 1 :]
         )
 
@@ -239,7 +240,7 @@ class _Writer:
     # ------------------------------------------------------------ authority
 
     def _approval(self, _: int, event: Mapping[str, Any]) -> None:
-        sha = e.args_digest(event["args"])
+        sha = args_digest(event["args"])
         yes = event["decision"] in ("approve", "approved", "allow")
         valid = event.get("valid_s")
         expires = "" if valid is None else _later(self.out.now, valid).isoformat().replace("+00:00", "Z")

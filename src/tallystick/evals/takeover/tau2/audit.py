@@ -22,7 +22,7 @@ from tallystick.evals.tau2.tasks import tasks
 from tallystick.evals.tau2.world import opened
 from tallystick.gates.residual import ground
 from tallystick.model.canonical import canonical
-from tallystick.model.events import tagged
+from tallystick.model.exact import tagged
 
 NOT_RUN: Final = "not run"
 """Of the recall of a model's extraction: only `recall` asks a model."""
