@@ -8,10 +8,10 @@ from datetime import time
 from decimal import Decimal
 from typing import Final
 
-from tallystick.prose.amounts import labels_of
 from tallystick.prose.derive import moment_of, number
 from tallystick.prose.facts import Fact
 from tallystick.prose.grounds import Case, Ground
+from tallystick.prose.labels import labels_of
 from tallystick.prose.matching import agrees, holds_money, read, states
 from tallystick.prose.reading import Mention
 from tallystick.prose.words import GENERIC, widened

@@ -15,9 +15,10 @@ from itertools import combinations
 from typing import Final
 
 from tallystick.prose import counts
-from tallystick.prose.amounts import contradicted, head_of, labels_of, score
+from tallystick.prose.amounts import contradicted
 from tallystick.prose.facts import Fact
 from tallystick.prose.grounds import Case, Ground
+from tallystick.prose.labels import head_of, labels_of, score
 from tallystick.prose.matching import agrees, holds_money, read, states
 from tallystick.prose.reading import Mention, MonthDay
 from tallystick.prose.vocabulary import WEEKDAYS

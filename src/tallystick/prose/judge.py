@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from tallystick.model.trace import Trace
-from tallystick.prose import amounts, bounds, compare, deeds, derive, qualities, totals
+from tallystick.prose import amounts, bounds, compare, deeds, derive, matching, qualities, totals
 from tallystick.prose.facts import Record, record_of
 from tallystick.prose.grounds import Case, Ground, Judged, Receipt, receipt_of
 from tallystick.prose.likeness import Words, polarity
@@ -296,12 +296,12 @@ def _asked_for(case: Case, mention: Mention) -> bool:
     low, _ = case.setting.clause(mention.start, mention.end)
     if _WISH.search(case.text[low : mention.end + 10]) is None or mention.approximate == "least":
         return False
-    if any(amounts.states(mention, f) == "exact" for f in case.record.facts if not f.asked):
+    if any(matching.states(mention, f) == "exact" for f in case.record.facts if not f.asked):
         return False
     return any(
-        amounts.agrees(mention, m) and (mention.kind == "money") == (m.kind == "money")
+        matching.agrees(mention, m) and (mention.kind == "money") == (m.kind == "money")
         for text in case.asked
-        for m in amounts.read(text)
+        for m in matching.read(text)
     )
 
 
